@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runners.contract.kinds.contrast import evaluate
-from runners.contract.kinds.metrics import classification_totals, nearest_neighbour_votes
+from runners.contract.kinds.metrics import classification_totals, commonest, nearest_neighbour_votes
 
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [5.0, 5.0]], np.float32)
 LABELS = np.array([0, 0, 1], np.int32)
@@ -25,6 +25,11 @@ def test_an_image_of_weight_zero_does_not_count():
     two = classification_totals(LOGITS, LABELS, np.array([1.0, 1.0, 0.0]))
     np.testing.assert_array_equal(two, classification_totals(LOGITS[:2], LABELS[:2], np.ones(2)))
     assert two[2] != classification_totals(LOGITS, LABELS, np.ones(3))[2]
+
+
+def test_always_the_commonest_class_is_right_so_often():
+    """Whatever its number, and where a class has no image."""
+    assert commonest(np.array([2, 0, 2, 2])) == 75.0
 
 
 def test_large_logits_do_not_overflow():

@@ -74,6 +74,9 @@ def test_a_run_reports_its_losses_evaluations_and_end(open_session, tmp_path):
     steps = of_kind(tmp_path, "steps")
     assert [loss for event in steps for loss in event["losses"]] == [2.5, 2.0, 1.5, 1.25]
     assert steps[-1]["step"] == 4
+    (data,) = of_kind(tmp_path, "data")
+    labels = session._batches._data.test_labels
+    assert data["chance"] == 100.0 * max(np.mean(labels == each) for each in labels)
     evaluated = of_kind(tmp_path, "evaluated")
     assert [event["step"] for event in evaluated] == [2, 4]
     assert [event["train_loss"] for event in evaluated] == [2.25, 1.375]

@@ -80,6 +80,13 @@ def recorded(run_directory):
     return make
 
 
+def test_chance_is_what_the_run_says_of_its_data(recorded):
+    """Of test images that are mostly of one class, always that answer is right more often; runs from before say nothing of it."""
+    assert recorded(FIRST + SECOND, Ending(0)).metric.chance == 10.0
+    said = [each | ({"chance": 90.0} if each["kind"] == "data" else {}) for each in FIRST]
+    assert recorded(said + SECOND, Ending(0)).metric.chance == 90.0
+
+
 def test_a_resumed_run_counts_each_step_once(recorded):
     """The step that was lost with the first attempt is replaced by the one that counted."""
     record = recorded(FIRST + SECOND, Ending(0))

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reports import comparison_text as report
 from reports.run_pictures import draw_pictures
@@ -108,7 +108,7 @@ def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path
     directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-compare-{recipe.name}-{request.profile}-{request.context.text}")
     old, new = sides
     moved = _what_moved(runs / old.invocation, runs / new.invocation) if old.invocation and new.invocation else None
-    judgement = judge(old, new, metric=Metric.of(training), n_test=training["data"]["n_test"])
+    judgement = judge(old, new, metric=_metric_of(training, sides, runs), n_test=training["data"]["n_test"])
     document = Comparison(
         compare_id=directory.name,
         created=now.isoformat(timespec="seconds"),
@@ -131,6 +131,15 @@ def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path
     )
     document.write(directory)
     return directory, document
+
+
+def _metric_of(training: dict[str, Any], sides: Sequence[ComparedSide], runs: Path) -> Metric:
+    """Return the metric, with what chance gives on the data that the runs saw, as far as one has ended."""
+    metric = Metric.of(training)
+    for side in sides:
+        for path in (runs / side.invocation).glob(f"seed*/{Record.FILE_NAME}") if side.invocation else ():
+            return metric.replace(chance=Record.read(path.parent).metric.chance)
+    return metric
 
 
 def _what_moved(old: Path, new: Path) -> Moved:

@@ -15,8 +15,8 @@ NOT_JUDGED = "not judged"
 class Metric(Part):
     """What a recipe is judged by.
 
-    selection: of which evaluation of a run, the last or the best. chance: what a model gives that has learned nothing; None in
-    documents from before it was recorded.
+    selection: of which evaluation of a run, the last or the best. chance: what a model gives that has learned nothing, on a run's
+    data; None in documents from before it was recorded.
     """
 
     LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("chance",)
@@ -30,7 +30,7 @@ class Metric(Part):
     @classmethod
     def of(cls, training: dict[str, Any]) -> Metric:
         """Return the metric of a recipe's resolved content."""
-        return cls.model_validate({**training["metric"], "chance": kind_of(training).chance(training)})
+        return cls.model_validate({**training["metric"], "chance": kind_of(training).chance(training, None)})
 
     def learned(self, mean: float) -> float | None:
         """Return by how much a mean is better than chance, in the metric's unit; None where chance is not known."""

@@ -142,6 +142,8 @@ def _record_of(
     finished = next((event for event in attempt if event["kind"] == "finished"), None)
     failure = None if finished else failure_of(run_directory, attempt, ending)
     metric, curve = Metric.of(spec.training), _curve(events)
+    if (chance := _last(events, "data", "chance")) is not None:
+        metric = metric.replace(chance=chance)
     metrics = finished["metrics"] if finished else {}
     if kind_of(spec.training).has_instances and spec.task == "train":
         # A runner gives detections: it has not COCO's figures.
@@ -317,4 +319,4 @@ def _inside(events: list[dict]) -> Environment:
 
 
 def _last(events: list[dict], kind: str, key: str) -> Any:
-    return next((event[key] for event in reversed(events) if event["kind"] == kind), None)
+    return next((event.get(key) for event in reversed(events) if event["kind"] == kind), None)

@@ -8,8 +8,9 @@ import numpy as np
 
 from runners.contract.data import datasets
 from runners.contract.data.batches import Batches
+from runners.contract.data.datasets import DataSet
 from runners.contract.kinds.kind import Kind, Model, Predict
-from runners.contract.kinds.metrics import classification_totals
+from runners.contract.kinds.metrics import classification_totals, commonest
 from runners.contract.kinds.parameters import ParameterTable
 
 
@@ -35,9 +36,10 @@ def evaluate(predict: Predict, batches: Batches, training: dict[str, Any]) -> di
     return {"test_accuracy": 100.0 * correct / count, "test_loss": loss / count}
 
 
-def guessing(training: dict[str, Any]) -> float:
-    """Return the accuracy, in percent, of guessing each class as often."""
-    return 100.0 / training["model"]["n_classes"]
+def guessing(training: dict[str, Any], data: DataSet | None) -> float:
+    """Return the accuracy, in percent, of guessing each class as often, or of always the one that most test images have."""
+    n_classes = training["model"]["n_classes"]
+    return 100.0 / n_classes if data is None else commonest(data.test_labels)
 
 
 def _tabulate(model: Model) -> ParameterTable:

@@ -13,7 +13,7 @@ from runners.contract.data.pairs import PairBatches
 from runners.contract.data.textures import N_CLASSES
 from runners.contract.kinds.classification import batch_norm_across_devices
 from runners.contract.kinds.kind import Kind, Model, Predict
-from runners.contract.kinds.metrics import nearest_neighbour_votes, predictions
+from runners.contract.kinds.metrics import commonest, nearest_neighbour_votes, predictions
 from runners.contract.kinds.parameters import ParameterTable, StatisticRow, copy_of
 
 _QUERIES_AT_ONCE = 500
@@ -86,7 +86,7 @@ MOCO_LITE = Kind(
     load=datasets.load,
     batches=PairBatches,
     evaluate=evaluate,
-    chance=lambda training: 100.0 / N_CLASSES,
+    chance=lambda training, data: 100.0 / N_CLASSES if data is None else commonest(data.test_labels),
     evaluated_images=first_views,
     across_devices=batch_norm_across_devices,
     part_rows=lambda model: model["batch_norm"]["rows"],

@@ -57,7 +57,7 @@ TINY_MASK_RCNN = Kind(
     load=instances.load,
     batches=RegionBatches,
     evaluate=evaluate,
-    chance=lambda training: 0.0,
+    chance=lambda training, data: 0.0,
     across_devices=batch_norm_across_devices,
     has_instances=True,
 )

@@ -59,7 +59,8 @@ class Kind:
     batches: what makes training and evaluation batches of it.
     evaluate: (predict, batches, training) -> metrics by name, or detections. predict: images of an evaluation batch -> what the
         model gives back for each, [batch, ...], in evaluation mode.
-    chance: training -> what a model that has learned nothing gives as the recipe's metric.
+    chance: (training, the data set, or None where it is not at hand) -> what a model that has learned nothing gives as the
+        recipe's metric.
     draw: (model, seed) -> the parameters of step 0 by canonical name, where a published result says how they were drawn. Else
         they come from the shared streams.
     blank: (model, rows) -> examples of which shape and type alone count, for programs that are made before any are there.
@@ -76,7 +77,7 @@ class Kind:
     load: Callable[[dict[str, Any], str | None], DataSet | InstanceSet | TextSet]
     batches: Callable[..., Batches]
     evaluate: Callable[[Predict, Any, dict[str, Any]], dict[str, float] | Detections]
-    chance: Callable[[dict[str, Any]], float]
+    chance: Callable[[dict[str, Any], Any], float]
     draw: Callable[[Model, int], dict[str, np.ndarray]] | None = None
     blank: Callable[[Model, int], np.ndarray] = blank_images
     evaluated_images: Callable[[np.ndarray], np.ndarray] = unchanged

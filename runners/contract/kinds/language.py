@@ -162,7 +162,7 @@ CHAR_GPT = Kind(
     load=_load,
     batches=TextBatches,
     evaluate=evaluate,
-    chance=lambda training: math.log(training["model"]["vocabulary"]),
+    chance=lambda training, data: math.log(training["model"]["vocabulary"]),
     blank=_blank,
     chooses_attention=_has_whole_attention,
 )

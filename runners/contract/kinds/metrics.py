@@ -21,6 +21,11 @@ def classification_totals(logits: np.ndarray, labels: np.ndarray, weights: np.nd
     return np.array([(right * weights).sum(), (losses * weights).sum(), weights.sum()], np.float64)
 
 
+def commonest(labels: np.ndarray) -> float:
+    """Return the share, in percent, of the class that most of these labels are of: what always that answer gets right."""
+    return 100.0 * float(np.bincount(labels).max()) / len(labels)
+
+
 def nearest_neighbour_votes(
     features: np.ndarray, bank: np.ndarray, bank_labels: np.ndarray, *, n_classes: int, k: int, temperature: float
 ) -> np.ndarray:

@@ -104,6 +104,6 @@ DIGITS_MLP = Kind(
     load=datasets.load,
     batches=WholeEpochBatches,
     evaluate=evaluate,
-    chance=lambda training: math.log(training["model"]["n_classes"]),
+    chance=lambda training, data: math.log(training["model"]["n_classes"]),
     draw=_draw,
 )

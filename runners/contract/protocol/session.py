@@ -77,7 +77,7 @@ class Session:
         kind = kind_of(self.spec.training)
         dataset = kind.load(self.spec.training["data"], self.spec.data_directory)
         if self._events:
-            self._events.emit("data", checksum=dataset.checksum)
+            self._events.emit("data", checksum=dataset.checksum, chance=kind.chance(self.spec.training, dataset))
         self._batches = kind.make_batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
         if self._events and (shown := self._batches.shown()):
             write_arrays(self.directory / INPUTS, shown, is_compressed=True)

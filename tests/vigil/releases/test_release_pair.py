@@ -263,6 +263,18 @@ def test_seeds_take_turns_between_the_releases(fake, scripted_releases, places, 
     assert "Verdict: numbers moved" in (tmp_path / "compare.md").read_text()
 
 
+def test_what_chance_gives_is_what_the_runs_say_of_their_data(fake, scripted_releases, places, monkeypatch):
+    """Where most test images are of one class, both sides may have learned nothing, and no difference says nothing."""
+
+    def leave(version: str, seed: int, directory: Path, writer: EventWriter) -> None:
+        writer.emit("data", checksum="c0ffee", chance=70.0)
+
+    scripted_releases(lambda version, seed: 50.0 + 5 * seed + (version == "0.9.2"), leave=leave)
+    monkeypatch.setattr(vigil.runs.carry_out, "verify_first", verify_first)
+    assert main(COMPARE) == 4
+    assert documents(places)[0]["verdict"]["name"] == "cannot tell"
+
+
 def test_a_step_that_nothing_can_be_held_against_is_told_before_training(fake, scripted_releases, places, monkeypatch, capsys):
     """The profile smoke has no golden tape."""
     scripted_releases(lambda version, seed: 50.0)
