@@ -83,7 +83,7 @@ def supersede_lines(path: Path, groups: Sequence[Superseded], *, recipe_named: s
             )
     lines.append(f"written: {path}. No row was touched.")
     lines.append(f"to undo before it is committed: {undo}")
-    return [*lines, "what a reviewer sees: vigil reference diff"]
+    return [*lines, f"what a reviewer sees: vigil reference diff --recipe {recipe_named}"]
 
 
 def band_lines(bands: Bands, unit: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -12,6 +13,7 @@ from reports.diff_text import diff_lines, diff_markdown
 from reports.reference_table import show, supersede_lines
 from vigil.cli import options, reference_add
 from vigil.cli.answers import ChangedProfile, DiffAnswer, ShowAnswer, SupersedeAnswer
+from vigil.digests import FILE_NAME as LIST
 from vigil.documents.context import FRAMEWORKS
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import project_root, reference_directory
@@ -152,5 +154,6 @@ def _shipped(name: str) -> Recipe | None:
 
 
 def _undo(path: Path) -> str:
-    """Return what takes back all that was written there since the last commit."""
-    return f"git checkout -- {path}" if is_tracked(path) else f"rm {path}"
+    """Return what takes back all that was written there since the last commit, and lists anew what then lies there."""
+    back = "git checkout --" if is_tracked(path) else "rm"
+    return f"(cd {shlex.quote(str(path.parent))} && {back} {path.name} && sha256sum *.* > {LIST})"

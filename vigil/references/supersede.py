@@ -64,7 +64,7 @@ def supersede(
         of_profile = [row for row in standing if row.recipe.profile == profile]
         current = [row for row in of_profile if why_not_used(row, recipe) is None]
         if not current:
-            raise UsageError(f"{place}: {_nothing_stands(of_profile, wanted)}")
+            raise UsageError(f"{place}: {_nothing_stands(of_profile, wanted, named=recipe.as_asked)}")
         groups: dict[GroupKey, list[ReferenceRow]] = {}
         for row in _choose(current, framework=framework, release=release, place=place):
             groups.setdefault(group_of(row), []).append(row)
@@ -128,9 +128,9 @@ def _names_of(release: str) -> tuple[str, str]:
     return release, release.split("+")[0]
 
 
-def _nothing_stands(rows: Sequence[ReferenceRow], wanted: Identity) -> str:
+def _nothing_stands(rows: Sequence[ReferenceRow], wanted: Identity, *, named: str) -> str:
     if not rows:
-        return "there are no standing samples. What there is: vigil reference show"
+        return f"there are no standing samples. What there is: vigil reference show {named}"
     versions = sorted({f"version {row.recipe.version} ({row.recipe.hash})" for row in rows})
     return (
         f"the {len(rows)} standing samples are of {', '.join(versions)}, the recipe is version {wanted.version} "

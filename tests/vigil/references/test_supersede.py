@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
@@ -179,7 +180,7 @@ def test_the_entries_are_the_answer(folder, monkeypatch, capsys):
 
 
 def test_the_command_shows_both_bands_what_remains_and_how_to_undo(folder, monkeypatch, capsys):
-    """Four samples remain: verdicts will be unknown, in capitals, and `rm` undoes a file that git does not know."""
+    """Four samples remain: verdicts will be unknown, in capitals; what undoes it leaves samples that can be read."""
     append_rows(folder, [make_row(framework="tensorflow", seed=seed, value=88.0 + seed % 3) for seed in range(1000, 1004)])
     monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda source=None: folder)
     command = ["reference", "supersede", "resnet_cifar", "--profile", "quick", "--reason", REASON, "--framework"]
@@ -194,4 +195,9 @@ def test_the_command_shows_both_bands_what_remains_and_how_to_undo(folder, monke
     assert "new band    none: found 4 usable reference samples of 4 seeds" in out
     assert "remain      4 samples of 4 seeds" in out
     assert "VERDICTS WILL BE unknown until there are 8 samples of 5 seeds again" in out
-    assert f"to undo before it is committed: rm {folder}/resnet_cifar/superseded.jsonl" in out
+    [undo] = [line for line in out.splitlines() if line.startswith("to undo before it is committed: ")]
+    assert "&& rm superseded.jsonl &&" in undo
+    subprocess.run(undo.partition(": ")[2], shell=True, check=True)
+    samples = load_samples(folder, "resnet_cifar")
+    assert samples.standing == list(samples.rows)
+    assert "what a reviewer sees: vigil reference diff --recipe resnet_cifar" in out
