@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import vigil.runs.carry_out
 import vigil.verify.golden
 import vigil.verify.standards
 from reports.block import verdict_block
@@ -83,6 +84,18 @@ def test_a_finished_rung_is_not_climbed_again(scripted, planned, rung):
     scripted({1: 81.0})
     assert carry_out(directory, watch=QUIET).invocation.verify.verdict.name == "reproduced"
     assert len(calls) == 1
+
+
+def test_a_rung_of_another_release_says_nothing_of_the_runs(scripted, planned, rung, monkeypatch):
+    """Stopped before the first checkpoint, gone on with after the framework was replaced."""
+    scripted({0: "interrupted"})
+    rung(a_document())
+    directory = planned(seeds=[0], verify=True)
+    assert carry_out(directory, watch=QUIET).interruption
+    event = {"kind": "environment", "environment": {"framework_version": "99"}}
+    monkeypatch.setattr(vigil.runs.carry_out, "execute", lambda directory, *others, on_event, **options: on_event(event))
+    with pytest.raises(CannotRun, match="found release 99, but what these runs go on from was made with"):
+        carry_out(directory, watch=QUIET)
 
 
 @pytest.mark.parametrize("stopped", [a_failure("failed:interrupted"), KeyboardInterrupt()], ids=["in runner", "in oracle"])

@@ -147,7 +147,7 @@ def _carry_out(
             ending = execute(
                 directory / name,
                 invocation.context.framework,
-                on_event=_as_begun(directory / name, invocation, records, hear=watch.on_event),
+                on_event=_as_begun(directory / name, records, hear=watch.on_event),
                 heartbeat_timeout=watch.heartbeat_timeout,
                 progress_timeout=watch.progress_timeout,
                 stop=watch.stop,
@@ -183,9 +183,7 @@ def _carry_out(
     return CarriedOut(track(directory))
 
 
-def _as_begun(
-    run: Path, invocation: Invocation, records: Sequence[Record], *, hear: Callable[[dict], None]
-) -> Callable[[dict], None]:
+def _as_begun(run: Path, records: Sequence[Record], *, hear: Callable[[dict], None]) -> Callable[[dict], None]:
     """Return what hears a run's events, and raises CannotRun where release or data are others than of what it goes on from.
 
     That are the first rung, the runs that have finished, which it is judged with, and its own checkpoint. A framework may be
@@ -194,9 +192,9 @@ def _as_begun(
     finished = [record for record in records if record.status == "finished"]
     made = [{"environment": each.environment.get("framework_version"), "data": each.data.checksum} for each in finished]
     made += _of_checkpoint(run)
-    if invocation.verify and invocation.verify.path:
-        rung = Verification.read(run.parent / DIRECTORY)
-        made.append({"environment": rung.environment.get("framework_version")})
+    rung = run.parent / DIRECTORY
+    if (rung / Verification.FILE_NAME).is_file():
+        made.append({"environment": Verification.read(rung).environment.get("framework_version")})
 
     def on_event(event: dict) -> None:
         found = _release_or_data(event)
