@@ -67,6 +67,14 @@ def test_an_own_recipe_without_clean_rows_is_held_to_the_limits_of_its_kind(own)
     assert load_limits("resnet_cifar", model="resnet_cifar").borrowed_from is None
 
 
+def test_a_batch_too_small_for_a_golden_tape_is_refused_at_once(own, capsys):
+    """Its least cases would have more rows than the batch, and the first framework that voted would end in an error."""
+    path = Path(own)
+    path.write_text(path.read_text(encoding="utf-8").replace("batch_size: 32", "batch_size: 2"), encoding="utf-8")
+    assert main(["golden", own]) == 2
+    assert "batch_size: found 2. Allowed for a golden tape: 4 or more" in capsys.readouterr().err
+
+
 def test_power_knows_rows_beside_the_recipe(own, capsys):
     """Rows in the checkout's folder of that name would be another recipe's."""
     recipe = load_recipe(own)

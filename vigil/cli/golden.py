@@ -29,6 +29,7 @@ from vigil.references.samples import lock_references
 from vigil.releases.naming import Release
 from vigil.releases.store import held, obtain
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden
+from vigil.verify.probes import MARGIN_IMAGES
 from vigil.verify.standard_cases import has_taps
 from vigil.verify.vote import Vote, vote
 
@@ -60,6 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Compute the tape, let the frameworks vote on it, and save it; return 1, and save nothing, when one leaves the others."""
     recipe = load_recipe(arguments.recipe)
     facts, training = identity_of(recipe, arguments.profile), recipe.resolve(arguments.profile)
+    if training["batch_size"] < MARGIN_IMAGES:
+        raise UsageError(
+            f"{arguments.recipe}, profile {arguments.profile}: batch_size: found {training['batch_size']}. Allowed for a golden "
+            f"tape: {MARGIN_IMAGES} or more, which is what its least cases have."
+        )
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
     releases = options.releases_from(arguments)
     frameworks = voters(recipe, releases)
