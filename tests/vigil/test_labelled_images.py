@@ -15,7 +15,7 @@ from tests.vigil.json_answer import answer_of
 from vigil.cli.answers import DataImportAnswer
 from vigil.cli.main import main
 from vigil.data.labelled_images import make_labelled, read_split
-from vigil.data.official import ensure_data
+from vigil.data.official import ensure_data, metric_of
 from vigil.errors import DataError, RecipeError
 from vigil.paths import project_root
 from vigil.recipes.loading import load_recipe
@@ -238,6 +238,15 @@ def test_a_recipe_that_does_not_fit_is_refused(own_recipe, change, message):
     with pytest.raises((DataError, RecipeError)) as error:
         ensure_data(own_recipe(change).resolve("smoke"), progress=lambda *facts: None)
     assert message in str(error.value)
+
+
+def test_chance_is_that_of_the_test_images_where_they_are_here(tmp_path, own_recipe):
+    """A third of each class; of one image alone always the same answer is right. Without the file it is one over the classes."""
+    assert metric_of(own_recipe().resolve("smoke")).chance == pytest.approx(100 / 3)
+    alone = own_recipe(("n_test: 6", "n_test: 1"), ("evaluation_batch_size: 6", "evaluation_batch_size: 1")).resolve("smoke")
+    assert metric_of(alone).chance == 100.0
+    (tmp_path / "mine.npz").unlink()
+    assert metric_of(alone).chance == pytest.approx(100 / 3)
 
 
 def test_first_images_that_lack_a_class_are_refused(own_recipe):

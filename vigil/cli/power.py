@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from reports.tables import print_table
 from vigil.cli import options
 from vigil.cli.answers import NeededRuns, PowerAnswer, SeenDifference
-from vigil.documents.judgement import Metric
+from vigil.data.official import metric_of
 from vigil.documents.reference_row import ReferenceRow
 from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.paths import reference_directory
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         answer(f"unknown: {problem}")
         options.write_json(arguments, found)
         return EXIT_UNKNOWN
-    learned = Metric.of(training).learned(statistics.fmean(row.value for row in rows)) or 0.0
+    learned = metric_of(training).learned(statistics.fmean(row.value for row in rows)) or 0.0
     sees = [power(known, n) for n in counts]
     needed = None if effect is None else {name: seeds_needed(known, effect, column=name) for name in _COLUMNS}
     options.write_json(

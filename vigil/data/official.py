@@ -18,6 +18,7 @@ from typing import Any
 from runners.contract.data import cifar10, instances, labelled, texts
 from runners.contract.errors import UnusableData
 from runners.contract.kinds.table import kind_of
+from vigil.documents.judgement import Metric
 from vigil.errors import DataError, DirectoryError, UsageError
 from vigil.paths import data_directory
 
@@ -80,6 +81,16 @@ def ensure_instances(data: dict[str, Any]) -> Path | None:
     with _as_vigil_error():
         instances.load(data, str(base))
     return base
+
+
+def metric_of(training: dict[str, Any]) -> Metric:
+    """Return the metric of a recipe's resolved content, with what chance gives on an imported set, where that is here."""
+    data, kind = training["data"], kind_of(training)
+    metric = Metric.of(training)
+    if data.get("checksum"):
+        with contextlib.suppress(UnusableData):
+            return metric.replace(chance=kind.chance(training, kind.load(data, str(data_directory()))))
+    return metric
 
 
 def _ensure_imported(training: dict[str, Any]) -> Path:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from vigil.data.official import metric_of
 from vigil.documents.comparison import ReleaseVerdict
-from vigil.documents.judgement import Judgement, Metric
+from vigil.documents.judgement import Judgement
 from vigil.documents.reference_row import ReferenceRow
 from vigil.documents.verdict import Verdict
 from vigil.paths import reference_directory
@@ -29,7 +30,7 @@ def foreseen(request: Request) -> str | None:
     reason = judged.reason
     if judged.name is Verdict.RAN and judged.band is not None:
         seen = judged.sequential.effect if judged.sequential else judged.detectable_drop
-        reason = why_blind(seen, mean=judged.band.mean, metric=Metric.of(request.recipe.resolve(request.profile))) or reason
+        reason = why_blind(seen, mean=judged.band.mean, metric=metric_of(request.recipe.resolve(request.profile))) or reason
     return f"This can end in no better word than `{judged.name}`: {reason}."
 
 
@@ -49,7 +50,7 @@ def foreseen_pair(request: Request) -> str | None:
         return None
     expected, mean = power(known, n), statistics.fmean(row.value for row in rows)
     seen = expected.paired if prefers_pairs(n_new=n, n_old=n, n_pairs=n) else expected.between_releases
-    reason = why_blind(seen, mean=mean, metric=Metric.of(training))
+    reason = why_blind(seen, mean=mean, metric=metric_of(training))
     return f"{bound} `{ReleaseVerdict.CANNOT_TELL}`: {reason}." if reason else None
 
 
@@ -73,7 +74,7 @@ def _at_the_mean(request: Request) -> Judgement:
         [(seed, mean) for seed in request.seeds],
         rows=rows,
         recipe=identity_of(request.recipe, request.profile),
-        metric=Metric.of(training),
+        metric=metric_of(training),
         checksum=newest_checksum(own),
         n_test=training["data"]["n_test"],
         context=request.context,
