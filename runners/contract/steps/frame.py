@@ -425,8 +425,8 @@ def _oracle(
                 raise ContractError(f"{not_finite[0]}: with rounding it is not finite, and nothing inside can be held to it")
             if not_finite:
                 for name in (STEP, ROWS) if case.name == STEP else (case.name,):
-                    known = overflow.setdefault(name, {"text": f"rounding alone makes {not_finite[0]} infinite", "tensors": []})
-                    known["tensors"] = sorted({*known["tensors"], *not_finite})
+                    told = overflow.setdefault(name, {"text": f"rounding alone makes {not_finite[0]} infinite", "tensors": []})
+                    told["tensors"] = sorted({*told["tensors"], *not_finite})
         _probed(events, len(floors), len(cases), case.name, started)
     of_framework = oracle.facts()
     facts = {
@@ -451,8 +451,8 @@ def _of_fewer_rows(
     known, left_out = {}, {}
     for case in cases:
         try:
-            exact, *_ = found = _exactly(oracle, case)
-            reason = _not_finite(own, case.name, exact)
+            found = _exactly(oracle, case)
+            reason = _not_finite(own, case.name, found[0])
         except (OwnFileError, Unsupported) as error:
             reason = str(error)
         if reason is None:
