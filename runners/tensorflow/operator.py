@@ -132,7 +132,7 @@ def _tensors(question: Question) -> list[Any]:
 
 
 def _read(tensor: Any) -> np.ndarray:
-    found = np.asarray(tensor)
+    found = np.asarray(tensor.numpy())  # of a single number in bfloat16 TensorFlow makes no array by itself
     return found.astype(np.float32) if tf.as_dtype(found.dtype) in (tf.bfloat16, tf.float16) else found
 
 

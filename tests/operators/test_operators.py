@@ -318,6 +318,16 @@ def test_inputs_in_bfloat16_are_differentiated_too(examiner, framework, source, 
     assert len(found["measured"]) == 3
 
 
+@pytest.mark.parametrize(("framework", "source"), [("torch", TORCH), ("jax", JAX), ("tensorflow", TENSORFLOW)])
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_a_loss_is_an_output_of_one_number(examiner, framework, source, precision):
+    """In each precision."""
+    pytest.importorskip(framework)
+    source = source.replace(".sum(-1)", ".sum()").replace("weight), -1)", "weight))")
+    tried = examiner(source, "reference(x, weight)", framework=framework)
+    assert tried.examine(trial(precision=precision), calls=1)["kind"] == frame.FINE
+
+
 @pytest.mark.parametrize("key", ["PRNGKey", "key"])
 def test_a_random_key_is_an_argument(examiner, key):
     """Both kinds of JAX's."""
