@@ -164,7 +164,7 @@ def test_dropout_draws_what_the_program_draws():
 
 def test_a_gate_that_rounding_flips_is_counted():
     """An element at zero to within rounding passes a ReLU in some draws, and not in others."""
-    x = torch.tensor([1.0, 2.0**-30, -1.0])
+    x = torch.tensor([1.1, 2.0**-30, -1.1])
 
     def chosen(draw):
         with Shadows(draw=draw) as shadows:
