@@ -59,6 +59,14 @@ def test_a_weight_gradient_is_an_origin_where_nothing_before_it_is_out():
     assert (origin.where, origin.phase) == ("layers.a", "gradient")
 
 
+def test_a_gradient_that_the_step_has_right_is_no_origin():
+    """A look is another program, whose limits are narrower: the update is wrong, and no gradient is."""
+    inside = looked("forward/0000/a/input", "gradients/layers.a.bias", out=("gradients/layers.a.bias",))
+    step = [judged("gradients/layers.a.bias", is_out=False, case="step/step"), judged("params/a", is_out=True, case="step/step")]
+    assert origin_of(inside, step).phase == "update"
+    assert origin_of(inside, step[1:]).phase == "gradient"
+
+
 @pytest.mark.parametrize(
     ("tensor", "case", "text"),
     [

@@ -114,8 +114,10 @@ def origin_of(looked: Sequence[Judged], judged: Sequence[Judged]) -> StepOrigin 
 
     Tensors inside stand in the order in which they were computed, so that all before the first agree. An operator that is in the
     program and not in its oracle, or the other way round, is an origin as well: it stands at the line that has it.
+    A tensor that is right in the step itself is no origin of what is wrong there, whatever the look makes of it.
     """
-    out = [each.difference for each in looked if each.score > 1.0]
+    right = {each.difference.tensor for each in judged if _case_of(each.difference) == frame.STEP and each.score <= 1.0}
+    out = [each.difference for each in looked if each.score > 1.0 and each.difference.tensor not in right]
     if out:
         strange = [each for each in out if each.problem in (MISSING, UNEXPECTED) and _place(each)]
         first = next((each for each in out if each not in strange), None)
