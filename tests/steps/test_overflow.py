@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.steps.test_judge import judged
 from vigil.cli.main import main
 from vigil.documents.step import StepVerification
 from vigil.documents.verdict import Verdict
-from vigil.steps.judge import verdict_of
+from vigil.steps.judge import Judged, verdict_of
 
 # What is 300 * 300 times as large is beyond 65,504, and 1e30 * 1e30 times beyond all that float32 holds.
 TORCH = """
@@ -130,13 +131,19 @@ def test_infinity_where_the_number_fits_is_a_wrong_step(tmp_path, monkeypatch):
 
 
 def test_only_what_follows_from_an_overflow_is_excused():
-    """A tensor that float64 has as well when it overflows is wrong for another reason; an update follows its gradients."""
-    overflow = {"step": {"text": "mul computes 9e+09, which float16 cannot hold", "tensors": ["gradients/a"]}}
-    follows = [
-        judged("gradients/a", is_out=True, case=case) for case in ("step/step", "repeat/step")
-    ] + [judged("params/a", is_out=True, case="step/step"), judged("gradients/b", is_out=False, case="step/step")]  # fmt: skip
+    """A tensor that float64 has as well when it overflows is wrong for another reason; so is what is finite, and need not be."""
+    text = "mul computes 9e+09, which float16 cannot hold"
+    overflow = {"step": {"text": text, "tensors": ["gradients/a"], "infinite": ["gradients/c"]}}
+    finite = [judged("gradients/a", is_out=True, case=case) for case in ("step/step", "repeat/step")]
+    infinite = [
+        Judged(dataclasses.replace(each.difference, problem="3 of 4 values are not finite"), each.score)
+        for each in (judged(name, is_out=True, case="step/step") for name in ("params/a", "gradients/c"))
+    ]
+    follows = [*finite, *infinite, judged("gradients/b", is_out=False, case="step/step")]
     assert verdict_of(follows, overflow).name is Verdict.UNSUPPORTED
-    for tensor, case in (("gradients/b", "step/step"), ("gradients/a", "evaluation/step"), ("params/a", "steps/step")):
+    for tensor, case in (
+        ("gradients/b", "step/step"), ("gradients/a", "evaluation/step"), ("params/a", "step/step"), ("gradients/c", "step/step"),
+    ):  # fmt: skip
         found = verdict_of([*follows, judged(tensor, is_out=True, case=case)], overflow)
         assert found.name is Verdict.REGRESSED, (tensor, case)
 

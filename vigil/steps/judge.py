@@ -104,9 +104,17 @@ def _case_of(difference: Difference) -> str:
 
 
 def _is_overflow(difference: Difference, overflow: Mapping[str, Any]) -> bool:
-    """Does a difference follow from a number that the program's own type cannot hold? What an optimizer makes of it does, too."""
+    """Does a difference follow from a number that the program's own type cannot hold?
+
+    What an optimizer makes of infinity does, too; a finite update that is wrong does not.
+    """
     of_case = overflow.get(_case_of(difference))
-    return of_case is not None and (difference.tensor in of_case["tensors"] or difference.tensor.split("/")[0] in _UPDATED)
+    if of_case is None:
+        return False
+    if difference.tensor in of_case["tensors"]:
+        return True
+    is_infinite = difference.problem is not None and not difference.is_absent
+    return is_infinite and (difference.tensor in of_case["infinite"] or difference.tensor.split("/")[0] in _UPDATED)
 
 
 def origin_of(looked: Sequence[Judged], judged: Sequence[Judged]) -> StepOrigin | None:

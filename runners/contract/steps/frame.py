@@ -71,7 +71,8 @@ _FEWER_ROWS = (SINGLE, PARTS)  # a loss may need more rows than these have: of t
 _BATCH = "batch_sha256"
 _LEFT_OUT = "left_out"  # cases that the oracle does not ask for want of rows, and why
 RANDOM = "random"  # what tells apart how two releases draw at random, of a program that does
-OVERFLOW = "overflow"  # of cases in which the program leaves its type's range: where, and which tensors that moves
+# Of cases in which the program leaves its type's range: where, which tensors that moves, and which it may make infinite.
+OVERFLOW = "overflow"
 FAILED = "failed"  # in the directory of an oracle that came to nothing
 NOT_ASKED = "the oracle came to nothing; this context was not asked"
 OPTION = "--step"
@@ -424,9 +425,11 @@ def _oracle(
             if not_finite and request.looks:
                 raise ContractError(f"{not_finite[0]}: with rounding it is not finite, and nothing inside can be held to it")
             if not_finite:
+                text = f"rounding alone makes {not_finite[0]} infinite"
                 for name in (STEP, ROWS) if case.name == STEP else (case.name,):
-                    told = overflow.setdefault(name, {"text": f"rounding alone makes {not_finite[0]} infinite", "tensors": []})
-                    told["tensors"] = sorted({*told["tensors"], *not_finite})
+                    told = overflow.setdefault(name, {"text": text, "tensors": [], "infinite": []})
+                    told["tensors"] = sorted({*told["tensors"], *(each for each in not_finite if each not in floors[case.name])})
+                    told["infinite"] = sorted({*told["infinite"], *not_finite})
         _probed(events, len(floors), len(cases), case.name, started)
     of_framework = oracle.facts()
     facts = {
@@ -566,10 +569,10 @@ def _moved_by_overflow(
         oracle.under(None, overflows=True)
         answer, exact = computed(case.ask(oracle)), _of_case(expected, case.name)
         if overflow is not None and (moved := moved_by(answer, exact)):
-            found[case.name] = {"text": overflow.text, "tensors": moved}
+            found[case.name] = {"text": overflow.text, "tensors": moved, "infinite": []}
         elif overflow is None and (moved := without_numbers(answer, exact)):
             text = f"float16 holds as 0 what is below {MOST_ZERO['float16']:.1g}, and {moved[0]} is not finite then"
-            found[case.name] = {"text": text, "tensors": moved}
+            found[case.name] = {"text": text, "tensors": [], "infinite": moved}
     return found
 
 
