@@ -68,9 +68,8 @@ def binomial_floor(percent: float, *, n_test: int) -> float:
     """Return the smallest spread, in percent points, to believe of an accuracy measured on n_test examples.
 
     Half the binomial standard deviation, 0.5 * sqrt(p (100 - p) / n_test), with p by the rule of succession: one example more
-    is right, and one wrong. So where all are right an example may still be wrong. With the quantum's rounding error alone,
-    (100 / n_test) / sqrt(12), one wrong image of 200 or of 1,000 was outside ten references that had none: at a tenth of a wrong
-    image a run, 3 to 5 % of verdicts were false alarms, and 0.3 to 0.5 % are so.
+    is right, and one wrong. So where all are right an example may still be wrong: with the quantum's rounding error alone,
+    (100 / n_test) / sqrt(12), one wrong image of 200 or of 1,000 is outside ten references that have none.
 
     The whole binomial deviation would be too much: it takes every example for a coin of the same bias, while most
     examples are always or never right, so it is an upper bound. The measured deviation over seeds is about half of it
