@@ -1,8 +1,8 @@
 """Nine optimizers of Keras 3 on TensorFlow move a row that a batch uses twice by another step than its gradient asks for.
 
 The gradient of an embedding comes as slices, one for each use of a row. Their sum is the row's gradient. These optimizers square
-each slice before they add them up, and `clipnorm` and `clipvalue` clip each slice, whatever the optimizer. All are held here to the
-same gradient as a dense tensor, over two steps. Run it with TensorFlow alone.
+each slice before they add them up, and `clipnorm` and `clipvalue` clip each slice, whatever the optimizer. All are held here to
+the same gradient as a dense tensor, over two steps. Run it with TensorFlow alone.
 """
 
 import os

@@ -36,6 +36,7 @@ from runners.contract.steps.overflow import LEAST_INFINITE, MOST_ZERO, Overflow
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
 _HALVES = (torch.bfloat16, torch.float16)
+_NUMPY = {torch.float32: np.float32, torch.float16: np.float16}
 _LEAST_HALF = 2.0**-25
 # An optimizer's update in one operator rounds each number as often, by the rules of Adam and of SGD with momentum.
 _FUSED_STEPS = 2.0
@@ -354,9 +355,12 @@ class Shadows(TorchDispatchMode):
         if moves and not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
             return
         may_be_exact = adds or name in _ARITHMETIC
-        before = other.clone() if may_be_exact and _are_held(other[(0,) * other.ndim], mine.dtype) else None
-        if before is not None and _are_held(before, mine.dtype).all():
-            return
+        before = held = None
+        if may_be_exact and all(_holds(each, mine.dtype) for each in _ends(other)):
+            held = _are_held(other, mine.dtype)
+            if held.all():
+                return
+            before = other.clone()
         if counts is not None:
             other.mul_(1.0 + self._uniform(other.shape) * (unit + (counts.sqrt() / 3.0) * (counts > 1) * _ACCUMULATION))
         else:
@@ -370,7 +374,7 @@ class Shadows(TorchDispatchMode):
             if mine.dtype == torch.float16:
                 other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
         if before is not None:
-            other.copy_(torch.where(_are_held(before, mine.dtype), before, other))
+            other.copy_(torch.where(held, before, other))
 
     def _unit_within(self, name: str) -> float:
         """Return the unit of the halves that an operator of float32 multiplies under autocast; 0 without them."""
@@ -501,11 +505,23 @@ def _are_held(numbers: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _is_whole(numbers: torch.Tensor) -> bool:
-    """Are all numbers of a shadow whole? The first one tells most that are not."""
+    """Are all numbers of a shadow whole? Its ends tell most that are not."""
     if numbers.dtype != torch.float64 or not numbers.numel():
         return not numbers.is_complex()
-    first = numbers[(0,) * numbers.ndim]
-    return bool(first == first.round()) and bool((numbers == numbers.round()).all())
+    return all(each.is_integer() for each in _ends(numbers)) and bool((numbers == numbers.round()).all())
+
+
+def _ends(numbers: torch.Tensor) -> Iterator[float]:
+    """Return the first and the last number. Where one of them rounds, all are taken to: most tensors of indices are whole."""
+    return (numbers[(place,) * numbers.ndim].item() for place in (0, -1))
+
+
+def _holds(number: Any, dtype: torch.dtype) -> bool:
+    """Has a type this number?"""
+    if dtype in _NUMPY:
+        with np.errstate(over="ignore"):
+            return bool(_NUMPY[dtype](number) == number)
+    return bool(_are_held(torch.tensor(number, dtype=torch.float64), dtype))
 
 
 def _narrowed(value: Any, half: torch.dtype) -> Any:
