@@ -7,8 +7,7 @@ of that are the noise floor.
 
 A shadow belongs to a storage, so that views and operations in place see each other as the program's do. Choices (comparisons,
 `argmax`, sorting) are made on shadows. What is drawn at random, and what comes of no tensor, is the program's own. Arithmetic
-with numbers that their type has does not round where it gives another of them, nor does a sum of whole numbers: an index, as
-`floor(x) + 1`, is one in each draw.
+that gives whole numbers does not round, nor does a sum of them: an index, as `floor(x) + 1`, is one in each draw.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ from runners.contract.steps.overflow import LEAST_INFINITE, MOST_ZERO, Overflow
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
 _HALVES = (torch.bfloat16, torch.float16)
-_NUMPY = {torch.float32: np.float32, torch.float16: np.float16}
 _LEAST_HALF = 2.0**-25
 # An optimizer's update in one operator rounds each number as often, by the rules of Adam and of SGD with momentum.
 _FUSED_STEPS = 2.0
@@ -64,7 +62,7 @@ _COMPARING = {"eq", "ne", "lt", "le", "gt", "ge"}
 _OF_FLAGS = ("multilabel_margin_loss_forward", "multilabel_margin_loss_backward")
 # A product of matrices within them is one of halves under autocast, though they are called in float32.
 _WITH_PRODUCTS = {"_trilinear", "affine_grid_generator"}
-# Of numbers that their type has they may give another one, which is not rounded; so may what adds up.
+# What they give is not rounded where it is whole, as indices are; nor is what adds up then.
 _ARITHMETIC = {"add", "sub", "rsub", "mul", "div"}
 # Products of matrices, in which a GPU may round float32 to TF32.
 _MATRICES = {"mm", "bmm", "addmm", "baddbmm"}
@@ -354,13 +352,8 @@ class Shadows(TorchDispatchMode):
         moves = (name in _MOVING and not adds) or name == "_to_copy"
         if moves and not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
             return
-        may_be_exact = adds or name in _ARITHMETIC
-        before = held = None
-        if may_be_exact and all(_holds(each, mine.dtype) for each in _ends(other)):
-            held = _are_held(other, mine.dtype)
-            if held.all():
-                return
-            before = other.clone()
+        if (adds or name in _ARITHMETIC) and _is_whole(other) and float(other.abs().max()) * unit <= 1.0:
+            return
         if counts is not None:
             other.mul_(1.0 + self._uniform(other.shape) * (unit + (counts.sqrt() / 3.0) * (counts > 1) * _ACCUMULATION))
         else:
@@ -373,8 +366,6 @@ class Shadows(TorchDispatchMode):
                 other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
             if mine.dtype == torch.float16:
                 other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
-        if before is not None:
-            other.copy_(torch.where(held, before, other))
 
     def _unit_within(self, name: str) -> float:
         """Return the unit of the halves that an operator of float32 multiplies under autocast; 0 without them."""
@@ -499,11 +490,6 @@ def _is_rounded(tensor: torch.Tensor) -> bool:
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def _are_held(numbers: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return of each number whether a type has it."""
-    return numbers.to(dtype).to(numbers.dtype) == numbers
-
-
 def _is_whole(numbers: torch.Tensor) -> bool:
     """Are all numbers of a shadow whole? Its ends tell most that are not."""
     if numbers.dtype != torch.float64 or not numbers.numel():
@@ -514,14 +500,6 @@ def _is_whole(numbers: torch.Tensor) -> bool:
 def _ends(numbers: torch.Tensor) -> Iterator[float]:
     """Return the first and the last number. Where one of them rounds, all are taken to: most tensors of indices are whole."""
     return (numbers[(place,) * numbers.ndim].item() for place in (0, -1))
-
-
-def _holds(number: Any, dtype: torch.dtype) -> bool:
-    """Has a type this number?"""
-    if dtype in _NUMPY:
-        with np.errstate(over="ignore"):
-            return bool(_NUMPY[dtype](number) == number)
-    return bool(_are_held(torch.tensor(number, dtype=torch.float64), dtype))
 
 
 def _narrowed(value: Any, half: torch.dtype) -> Any:
