@@ -99,19 +99,24 @@ def assert_alone(found: OwnNarrowed) -> str:
     return text
 
 
+def outcome_of_script(place: Path, source: str, inputs: Inputs, *, right: np.ndarray):
+    """Return what the first script of an operator's bug says, in a process of its own."""
+    write_arrays(place / frame.RIGHT, {"outputs/0": right})
+    answer = {"floors": {"outputs/0": 1e-6}, "limits": {"outputs/0": 3.0}}
+    own = OwnText(place / "my_op.py", source)
+    [first, *_] = scripts_of("torch", "eager", frame.BUG, "outputs/0", 1, inputs, answer, place, own, ["What it shows."])
+    script = place / "script.py"
+    script.write_text(first, encoding="utf-8")
+    return run_script(script, Path(sys.executable), modules=("torch",))
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize(("factor", "kind"), [(1.01, WRONG), (1.0, RIGHT)])
 def test_a_script_says_whether_the_operator_is_right(tmp_path, factor, kind) -> None:
     """In a process of its own, by word and exit code, against the file's own reference in float64."""
     source = HEAD.format(**TORCH, candidate=f"(x * torch.rsqrt(x) * scale[0]).sum(-1) * scale[1] * {factor}")
     inputs = Inputs(seed=0, sizes={"rows": 2}, precision="fp32", values="given", layout="plain")
-    write_arrays(tmp_path / frame.RIGHT, {"outputs/0": np.zeros(2)})
-    answer = {"floors": {"outputs/0": 1e-6}, "limits": {"outputs/0": 3.0}}
-    own = OwnText(tmp_path / "my_op.py", source)
-    [first, *_] = scripts_of("torch", "eager", frame.BUG, "outputs/0", 1, inputs, answer, tmp_path, own, ["What it shows."])
-    script = tmp_path / "script.py"
-    script.write_text(first, encoding="utf-8")
-    outcome = run_script(script, Path(sys.executable), modules=("torch",))
+    outcome = outcome_of_script(tmp_path, source, inputs, right=np.zeros(2))
     assert outcome.kind == kind, outcome
     assert "in outputs/0 [" in outcome.line
 
@@ -122,13 +127,7 @@ def test_a_script_shows_an_infinity_that_is_lost(tmp_path) -> None:
     masked = "x.masked_fill(~torch.ones(x.shape, dtype=torch.bool).tril({}), float('-inf'))"
     source = HEAD.format(imported="import torch", reference=masked.format(0), candidate=masked.format(1))
     inputs = Inputs(seed=0, sizes={"rows": 1, "columns": 3}, precision="fp32", values="given", layout="plain")
-    write_arrays(tmp_path / frame.RIGHT, {"outputs/0": np.array([[0.5, -np.inf, -np.inf]])})
-    answer = {"floors": {"outputs/0": 1e-6}, "limits": {"outputs/0": 3.0}}
-    own = OwnText(tmp_path / "my_op.py", source)
-    [first, *_] = scripts_of("torch", "eager", frame.BUG, "outputs/0", 1, inputs, answer, tmp_path, own, ["What it shows."])
-    script = tmp_path / "script.py"
-    script.write_text(first, encoding="utf-8")
-    outcome = run_script(script, Path(sys.executable), modules=("torch",))
+    outcome = outcome_of_script(tmp_path, source, inputs, right=np.array([[0.5, -np.inf, -np.inf]]))
     assert outcome.kind == WRONG, outcome
     assert "expected -inf in outputs/0 [0, 1]" in outcome.line
 
