@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import types
 
+import numpy as np
 import pytest
 
+from runners.contract.arrays import write_arrays
+from runners.contract.protocol.events import EventWriter
 from runners.contract.steps import frame
 from vigil.documents.failure import Failure
 from vigil.documents.step import DirectionalDerivative
@@ -155,6 +160,36 @@ def test_a_wrong_derivative_is_told_with_its_parameters():
     assert "not the derivative of the loss: head.weight (" in wrong_derivative((whole, one, fine))
     assert wrong_derivative((whole,)).endswith("Where they stop on purpose, say STOPS_GRADIENT = True in the file")
     assert wrong_derivative((unknown,)) is not None
+
+
+class Rounds:
+    """An oracle of one weight, whose first six draws happen to lie ten times nearer to each other than the others."""
+
+    def under(self, draw):
+        self.draw = draw
+
+    def update(self, before, gradients):
+        exact = np.linspace(1.0, 2.0, 50) - 0.1 * gradients["w"]
+        if self.draw is None:
+            return {"after/params/w": exact}
+        noise = np.random.default_rng(self.draw).standard_normal(50)
+        return {"after/params/w": exact * (1 + (1e-8 if self.draw < 6 else 1e-7) * noise)}
+
+
+@pytest.mark.parametrize(("moved", "draws", "is_clean"), [(1e-8, 6, True), (1e-7, 24, True), (1e-3, 24, False)])
+def test_an_update_that_few_draws_leave_open_is_decided_by_more(tmp_path, moved, draws, is_clean):
+    """What is right may be beyond few draws that happen to lie near to each other; what is wrong is beyond all of them."""
+    gradients = np.linspace(-1.0, 1.0, 50)
+    after = (np.linspace(1.0, 2.0, 50) - 0.1 * gradients) * (1 + moved * np.random.default_rng(99).standard_normal(50))
+    states = {"step/before/params/w": after, "step/gradients/w": gradients, "step/after/params/w": after}
+    write_arrays(tmp_path / frame.STATES, states)
+    request = types.SimpleNamespace(expected=[str(tmp_path)])
+    with contextlib.closing(EventWriter(tmp_path, heartbeat_seconds=60.0)) as events:
+        frame._updates(Rounds(), request, events)
+    updates = json.loads((tmp_path / frame.UPDATES).read_text(encoding="utf-8"))
+    assert len(updates["step"]["floors"]["after/params/w"]["draws"]) == draws
+    found = judge(differences_of({"step": {"lines": {}}}, {"step": {}}, updates), step_limits(), "fp32")
+    assert [each.score <= 1.0 for each in found] == [is_clean]
 
 
 def test_updates_that_nobody_judged_are_no_pass(tmp_path):
