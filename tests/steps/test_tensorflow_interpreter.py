@@ -131,6 +131,49 @@ def test_bilinear_resizing_is_that_of_the_operator(ends):
         np.testing.assert_allclose(mine, other.numpy(), rtol=2e-5, atol=2e-6)
 
 
+def _is_of_the_operator(function, *arguments, rtol=2e-5, atol=2e-6):
+    """Are its results and gradients those of TensorFlow in float32?"""
+    differentiated = _with_gradients(function)
+    expected = differentiated(*map(tf.constant, arguments))
+    for mine, other in zip(_run(differentiated, arguments), expected, strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("size", [[7, 5], [3, 9], [1, 1]])
+@pytest.mark.parametrize("ends", [{"half_pixel_centers": True}, {"align_corners": True}, {}])
+def test_bicubic_resizing_is_that_of_the_operator(ends, size):
+    """With its table of weights, without which it is off by 1e-3."""
+    _is_of_the_operator(lambda x: tf.raw_ops.ResizeBicubic(images=x, size=size, **ends), _numbers(2, 4, 6, 3))
+
+
+@pytest.mark.parametrize("antialias", [True, False])
+@pytest.mark.parametrize(
+    "kind", ["lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"]
+)
+def test_an_image_that_is_scaled_and_moved_is_that_of_the_operator(kind, antialias):
+    """Also where it leaves the image that it is of."""
+    for size, scale, moved in (([3, 11], [0.4, 1.9], [0.3, -1.2]), ([9, 4], [1.0, 0.7], [3.5, 0.0])):
+
+        def resized(x, size=size, scale=scale, moved=moved):
+            return tf.raw_ops.ScaleAndTranslate(
+                images=x, size=size, scale=scale, translation=moved, kernel_type=kind, antialias=antialias
+            )
+
+        _is_of_the_operator(resized, _numbers(2, 6, 7, 3))
+
+
+@pytest.mark.parametrize("size", [[3, 4], [1, 5]])
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+def test_boxes_that_are_cut_out_are_those_of_the_operator(method, size):
+    """Over the border and upside down, too: of the image and, where it has one, of the boxes."""
+    boxes = np.float32([[0.1, 0.2, 0.83, 0.77], [-0.2, 0.31, 0.9, 1.3], [0.9, 0.13, 0.21, 0.65]])
+
+    def cut(x, *boxes_given):
+        return tf.image.crop_and_resize(x, *(boxes_given or (boxes,)), [1, 0, 1], size, method, extrapolation_value=0.5)
+
+    _is_of_the_operator(cut, _numbers(2, 6, 7, 3), *([boxes] if method == "bilinear" else []), rtol=1e-4, atol=2e-5)
+
+
 @pytest.mark.parametrize("mode", ["CONSTANT", "REFLECT", "WRAP", "NEAREST"])
 @pytest.mark.parametrize("interpolation", ["BILINEAR", "NEAREST"])
 def test_a_projected_image_is_that_of_the_operator(mode, interpolation):
