@@ -80,6 +80,10 @@ _CHOOSING = {
     *_COMPARING, "convert_element_type", "argmax", "argmin", "sort", "top_k", "max", "min", "abs", "sign", "clamp",
     "select_and_scatter_add", "floor", "ceil", "round",
 }  # fmt: skip
+# Their results jump, at many places: of a hundred thousand elements one may be so near to such a place that it jumps in the
+# program, and in no draw. What they are given is moved by so many units in draws, so that draws jump where the program may.
+_JUMPING = {"floor", "ceil", "round"}
+_JUMP_UNITS = 8.0
 # Of the bits of a number, or numbers drawn in one type: in another they are others.
 _OF_ITS_TYPE = {"bitcast_convert_type", "random_gamma", "rng_uniform", "nextafter"}
 
@@ -89,12 +93,12 @@ class Equation:
 
     given, results: what it takes and gives, as the program holds it. where: in the user's file, or below.
     units: how far each result is rounded, relatively, and least: absolutely. accumulation: of what is added up in it.
-    is_own: comes of whole numbers and constants alone.
+    is_own: comes of whole numbers and constants alone. jumps: rounds float32 to whole numbers.
     """
 
     __slots__ = (
-        "accumulation", "bodies", "chooses", "counts", "function", "given", "inputs", "is_own", "is_scaled", "least", "name",
-        "outputs", "parameters", "primitive", "results", "units", "where",
+        "accumulation", "bodies", "chooses", "counts", "function", "given", "inputs", "is_own", "is_scaled", "jumps", "least",
+        "name",        "outputs", "parameters", "primitive", "results", "units", "where",
     )  # fmt: skip
 
     def __init__(self, eqn: Any, inputs: Sequence[int], outputs: Sequence[int], where: str) -> None:
@@ -106,6 +110,9 @@ class Equation:
         self.function: Callable | None = None  # where JAX carries it out
         self.counts: dict[bytes, np.ndarray] = {}  # see `_terms_of_rows`, by the digest of the indices
         self.units, self.least, self.accumulation = self._rounding()
+        # In halves, rounding alone makes it jump in each draw.
+        is_cast = self.name == "convert_element_type" and np.issubdtype(self.results[0].dtype, np.integer)
+        self.jumps = (self.name in _JUMPING or is_cast) and self.given[0].dtype == np.float32
 
     def _rounding(self) -> tuple[list[float], list[float], float]:
         units = [_unit(aval) for aval in self.results]
@@ -375,6 +382,8 @@ class Interpreter:
         if self._random is not None and accumulation and not all(map(_is_whole, values)):
             unit = _TF32 if self._is_tf32 and equation.name in _PRODUCTS else accumulation
             values = [self._jittered(value, unit) for value in values]
+        if self._random is not None and equation.jumps and not equation.is_own and np.size(values[0]):
+            values = [self._beside(values[0]), *values[1:]]
         results = _results(equation, values)
         for place, (result, aval) in enumerate(zip(results, equation.results, strict=True)):
             if equation.units[place] and result.size:
@@ -419,6 +428,16 @@ class Interpreter:
         if isinstance(value, np.ndarray) and value.dtype in _WIDE and value.ndim:
             return value * self._factor(value.shape, unit, is_complex=value.dtype == np.complex128)
         return value
+
+    def _beside(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the argument of an operator that jumps, moved by as much as rounding in the program may have moved it.
+
+        Whole numbers and those half way between are not moved: they are such by their making, as indices are.
+        """
+        numbers = np.asarray(numbers)
+        size = np.abs(numbers) + math.sqrt(np.mean(np.square(numbers)))
+        moved = numbers + self._uniform(numbers.shape) * (_JUMP_UNITS * _ACCUMULATION) * size
+        return np.where(2.0 * numbers == np.rint(2.0 * numbers), numbers, moved)
 
     def _rounded(
         self, equation: Equation, place: int, values: list[Any], result: np.ndarray, unit: float | np.ndarray

@@ -388,6 +388,37 @@ def _cropped_to_boxes(plain: Mapping[str, Any], gradient: Any, images: Any, boxe
     return [tf.constant(sampled.of_corners(slopes))]
 
 
+def _quantized(plain: Mapping[str, Any], numbers: Any, least: Any, most: Any) -> list[Any]:
+    """Return numbers as levels between the least and the most: Jacob et al., 2018, https://doi.org/10.1109/CVPR.2018.00286."""
+    first, last, step = _levels(plain, least, most)
+    clamped = tf.clip_by_value(numbers, first, last)
+    return [tf.where(step == 0.0, 0.0, tf.floor(tf.math.divide_no_nan(clamped - first, step) + 0.5) * step + first)]
+
+
+def _quantized_gradient(plain: Mapping[str, Any], gradient: Any, numbers: Any, least: Any, most: Any) -> list[Any]:
+    first, last, step = _levels(plain, least, most)
+    axes = list(range(numbers.shape.rank - least.shape.rank))
+    below, above = (numbers < first) & (step != 0.0), (numbers > last) & (step != 0.0)
+    return [
+        tf.where(below | above, 0.0, gradient),
+        *(tf.reduce_sum(tf.where(outside, gradient, 0.0), axes) for outside in (below, above)),
+    ]
+
+
+def _levels(plain: Mapping[str, Any], least: Any, most: Any) -> tuple[Any, Any, Any]:
+    """Return the first level, the last one, and the step from one to the next: 0 is a level. Which one, is chosen in float32."""
+    lowest, highest = (1.0 if plain["narrow_range"] else 0.0), 2.0 ** plain["num_bits"] - 1.0
+    step = (most - least) / (highest - lowest)
+    in_single = tf.cast(most, tf.float32) - tf.cast(least, tf.float32)
+    place = lowest - tf.cast(least, tf.float32) / (in_single / tf.constant(highest - lowest, tf.float32))
+    of_zero = tf.cast(tf.floor(tf.clip_by_value(place, lowest, highest) + 0.5), tf.float64)
+    return (lowest - of_zero) * step, (highest - of_zero) * step, step
+
+
+def _of_attributes(plain: Mapping[str, Any]) -> tuple[Any, Any]:
+    return tuple(tf.constant(plain[name], tf.float64) for name in ("min", "max"))
+
+
 ALTERNATIVES: dict[str, Callable[..., list[Any]]] = {
     "FusedBatchNormV3": _fused_batch_norm,
     "FusedBatchNormGradV3": _fused_batch_norm_gradient,
@@ -406,5 +437,13 @@ ALTERNATIVES: dict[str, Callable[..., list[Any]]] = {
     "CropAndResize": _cropped,
     "CropAndResizeGradImage": _cropped_to_image,
     "CropAndResizeGradBoxes": _cropped_to_boxes,
+    "FakeQuantWithMinMaxArgs": lambda plain, numbers: _quantized(plain, numbers, *_of_attributes(plain)),
+    "FakeQuantWithMinMaxArgsGradient": (
+        lambda plain, gradient, numbers: _quantized_gradient(plain, gradient, numbers, *_of_attributes(plain))[:1]
+    ),
+    "FakeQuantWithMinMaxVars": _quantized,
+    "FakeQuantWithMinMaxVarsGradient": _quantized_gradient,
+    "FakeQuantWithMinMaxVarsPerChannel": _quantized,
+    "FakeQuantWithMinMaxVarsPerChannelGradient": _quantized_gradient,
     "ImageProjectiveTransformV3": _projected,
 }

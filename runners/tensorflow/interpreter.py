@@ -38,7 +38,7 @@ except ImportError as error:
 UNITS = {tf.float32.as_datatype_enum: 2.0**-24, tf.bfloat16.as_datatype_enum: 2.0**-8, tf.float16.as_datatype_enum: 2.0**-11}
 _LEAST_INFINITE = {tf.as_dtype(name).as_datatype_enum: least for name, least in LEAST_INFINITE.items()}
 _MOST_ZERO = {tf.as_dtype(name).as_datatype_enum: most for name, most in MOST_ZERO.items()}
-_HALF = tf.float16.as_datatype_enum
+_SINGLE, _HALF = tf.float32.as_datatype_enum, tf.float16.as_datatype_enum
 _LEAST_HALF = 2.0**-25
 _ACCUMULATION = 2.0**-24  # halves are added up in float32
 _SEED = 1997
@@ -99,6 +99,11 @@ _POINTWISE = {
 }  # fmt: skip
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
 _GATED = {"Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Abs"}
+# Their results jump, at many places: of a hundred thousand elements one may be so near to such a place that it jumps in the
+# program, and in no draw. What they are given is moved by so many units in draws, so that draws jump where the program may.
+_JUMPING = {"Floor", "Ceil", "Round", "Rint", "FloorDiv"}
+_QUANTIZING = {"FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"}
+_JUMP_UNITS = 8.0
 _REDUCING = {"Sum", "Mean", "Prod"}
 # Each element of their results has as many terms as the indices say, those of one row may be most of them: the argument of the
 # indices, which count rows of the result, or lead into it by their last axis.
@@ -299,6 +304,8 @@ class Interpreter:
                 self._noisy(each, _accumulation(node, kind)) if kind in _ROUNDED and each.shape.rank else each
                 for each, kind in zip(inputs, node.given, strict=True)
             ]
+        if self._draw is not None and _jumps(node) and _count(inputs[0]):
+            inputs = [self._beside(inputs[0], is_whole_kept=node.type not in _QUANTIZING), *inputs[1:]]
         changes = self._draw is not None and _RESOURCE in node.given and node.type not in _NOT_ROUNDING
         is_whole = node.type in _CHANGING_ALL
         before = (
@@ -315,6 +322,16 @@ class Interpreter:
             self._rounded_result(node, inputs, result, kind, adds=adds) if kind in _ROUNDED else result
             for result, kind in zip(results, node.types, strict=True)
         ]
+
+    def _beside(self, tensor: Any, *, is_whole_kept: bool) -> Any:
+        """Return the argument of an operator that jumps, moved by as much as rounding in the program may have moved it.
+
+        Args:
+            is_whole_kept: whole numbers and those half way between are not moved: they are such by their making, as indices are.
+        """
+        size = tf.abs(tensor) + tf.sqrt(tf.reduce_mean(tf.square(tensor)))
+        moved = tensor + (self._noise(tensor, _ACCUMULATION) - 1.0) * _JUMP_UNITS * size
+        return tf.where(2.0 * tensor == tf.round(2.0 * tensor), tensor, moved) if is_whole_kept else moved
 
     def _rounded_result(self, node: _Node, inputs: list, result: Any, kind: int, *, adds: bool) -> Any:
         """Return a result as far off as rounding to the program's type puts it."""
@@ -427,6 +444,8 @@ class Interpreter:
         """Note what an operator of numbers chose: what is no number itself, or on which side of a gate it is."""
         if node.type in _GATED:
             self._note(node, results[0] > 0)
+        elif node.type in _JUMPING or node.type in _QUANTIZING:
+            self._note(node, results[0])
         elif node.type == "MaxPool" and node.plain.get("data_format", b"NHWC") == b"NHWC":
             plain = node.plain
             chosen = tf.raw_ops.MaxPoolWithArgmax(
@@ -506,6 +525,14 @@ def _is_true(tensor: Any) -> bool:
 def _wide(kind: int) -> int | None:
     """Return the type that numbers of a type are held in here; None for what holds none."""
     return _WIDE if kind in _FLOATS else _COMPLEX.get(kind)
+
+
+def _jumps(node: _Node) -> bool:
+    """Does an operator round float32 to whole numbers, or to levels? In halves, rounding alone makes it jump in each draw."""
+    if not node.given or node.given[0] != _SINGLE or node.is_own:
+        return False
+    is_cast = node.type == "Cast" and tf.as_dtype(node.types[0]).is_integer
+    return is_cast or node.type in _JUMPING or node.type in _QUANTIZING
 
 
 def _may_be_held(node: _Node, result: Any, kind: int) -> bool:

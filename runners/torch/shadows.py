@@ -74,6 +74,14 @@ _PRODUCTS = {
 _GATED = {
     "relu", "leaky_relu", "threshold", "hardtanh", "clamp", "clamp_min", "clamp_max", "relu6", "prelu", "elu", "abs",
 }  # fmt: skip
+# Their results jump, at many places: of a hundred thousand elements one may be so near to such a place that it jumps in the
+# program, and in no draw. What they are given is moved by so many units in draws, so that draws jump where the program may.
+_JUMPING = {"round", "floor", "ceil", "trunc", "floor_divide"}
+_QUANTIZING = {
+    "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine_cachemask",
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+}  # fmt: skip
+_JUMP_UNITS = 8.0
 # One operator to PyTorch, several steps within, which may cancel: of these steps each rounds for itself, as PyTorch's own
 # decompositions have them. The cross entropy of a logit x is x - log_sigmoid(x): as good as none of its digits need be left.
 _FUSED = {
@@ -177,6 +185,8 @@ class Shadows(TorchDispatchMode):
             shadow_args = [
                 each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
             ]
+        if self._random is not None and _jumps(operator, given, kwargs):
+            shadow_args = (self._beside(shadow_args[0], is_whole_kept=name not in _QUANTIZING), *shadow_args[1:])
         carry_out = func
         if self._random is not None and name in _FUSED and func in decomposition_table:
             carry_out = self._step_by_step(decomposition_table[func])
@@ -257,7 +267,8 @@ class Shadows(TorchDispatchMode):
                 other = self._layout(mine, other)
             if is_new or is_mutable:
                 if mine.is_floating_point() or mine.is_complex():
-                    self._choice(name, other > 0) if name in _GATED else None
+                    if name in _GATED or name in _JUMPING or name in _QUANTIZING:
+                        self._choice(name, other > 0 if name in _GATED else other)
                     if not (name == _OF_FLAGS[0] and place):
                         noise(mine, other)
                 elif is_choice and is_new:
@@ -319,6 +330,16 @@ class Shadows(TorchDispatchMode):
         if isinstance(value, torch.Tensor) and value.dtype == torch.float64 and value.ndim:
             return value * self._factor(value, _TF32 if is_product and value.ndim > 1 else unit)
         return value
+
+    def _beside(self, numbers: torch.Tensor, *, is_whole_kept: bool) -> torch.Tensor:
+        """Return the argument of an operator that jumps, moved by as much as rounding in the program may have moved it.
+
+        Args:
+            is_whole_kept: whole numbers and those half way between are not moved: they are such by their making, as indices are.
+        """
+        size = numbers.abs() + numbers.square().mean().sqrt()
+        moved = numbers + self._uniform(numbers.shape) * (_JUMP_UNITS * _ACCUMULATION) * size
+        return torch.where(2.0 * numbers == (2.0 * numbers).round(), numbers, moved) if is_whole_kept else moved
 
     def _add_noise(
         self,
@@ -544,6 +565,16 @@ def _picks(name: str, args: tuple, kwargs: dict) -> bool:
     if name in ("scatter_reduce", "index_reduce", "segment_reduce"):
         return reduce in ("amax", "amin", "max", "min")
     return name == "linalg_vector_norm" and len(args) > 1 and math.isinf(args[1])
+
+
+def _jumps(operator: _Operator, given: list, kwargs: dict) -> bool:
+    """Does a call round float32 to whole numbers, or to levels? In halves, rounding alone makes it jump in each draw."""
+    if given[0].dtype != torch.float32 or not given[0].numel() or operator.is_mutable:
+        return False
+    if operator.name == "_to_copy":
+        kind = kwargs.get("dtype")
+        return kind is not None and not kind.is_floating_point and not kind.is_complex and kind != torch.bool
+    return operator.name in _JUMPING or operator.name in _QUANTIZING
 
 
 def _is_fused_update(func: Any) -> bool:

@@ -174,6 +174,20 @@ def test_boxes_that_are_cut_out_are_those_of_the_operator(method, size):
     _is_of_the_operator(cut, _numbers(2, 6, 7, 3), *([boxes] if method == "bilinear" else []), rtol=1e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("narrow_range", [True, False])
+@pytest.mark.parametrize("num_bits", [3, 8])
+def test_quantised_numbers_are_those_of_the_operator(num_bits, narrow_range):
+    """Of ends that are given, learned, and learned for each channel; the gradients of ends are of what lies beyond them."""
+    given = {"num_bits": num_bits, "narrow_range": narrow_range}
+    x = 3.0 * _numbers(6, 7, 5)
+    least, most = np.float32([-2.3, -1.0, -3.1, -0.7, 0.0]), np.float32([1.9, 1.4, 0.5, 2.2, 1.6])
+    _is_of_the_operator(lambda x: tf.quantization.fake_quant_with_min_max_args(x, -2.3, 1.9, **given), x, atol=1e-4)
+    _is_of_the_operator(lambda *of: tf.quantization.fake_quant_with_min_max_vars(*of, **given), x, least[0], most[0], atol=1e-4)
+    _is_of_the_operator(
+        lambda *of: tf.quantization.fake_quant_with_min_max_vars_per_channel(*of, **given), x, least, most, atol=1e-4
+    )
+
+
 @pytest.mark.parametrize("mode", ["CONSTANT", "REFLECT", "WRAP", "NEAREST"])
 @pytest.mark.parametrize("interpolation", ["BILINEAR", "NEAREST"])
 def test_a_projected_image_is_that_of_the_operator(mode, interpolation):
