@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from runners.contract.kinds import weights
+from runners.contract.steps.measure import line_of
+from vigil.recipes.loading import load_recipe
 from vigil.verify.floors import make_floors
 from vigil.verify.inspection import in_order, rounded
 from vigil.verify.oracle import operations, step
@@ -244,3 +246,20 @@ def test_a_coarse_rounding_is_computed_in_float32_but_for_what_is_in_the_paramet
         kept[precision] = [each(np.ones(3)).dtype.name for each in (rounding.activation, rounding.cast, rounding.master)]
     assert kept["fp32"] == kept["fp64"] == ["float64"] * 3
     assert kept["bf16"] == kept["fp16"] == kept["tf32"] == ["float32", "float32", "float64"]
+
+
+def test_draws_round_the_number_that_averages_weights():
+    """Float32 has no 0.99: a right average is off by one share in all of its elements, as draws are, each by one of its own."""
+    training = load_recipe("moco_lite").resolve("quick")
+    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training, seed=1).items()}
+    batch = np.random.default_rng(2).normal(size=(16, 2, 32, 32, 3)), np.zeros(16, np.int64)
+    name = "stats/key.stage3.block1.conv1.kernel"
+    exact, *drawn = (
+        step.train_step(training, state, [batch], 0.1, rounding=rounding)[name]
+        for rounding in (None, *(Rounding(UNITS["bf16"], draw=draw) for draw in range(6)))
+    )
+    slopes = np.array([line_of(each, exact)[1] for each in drawn]) / 2.0**-24
+    assert 0.2 < np.sqrt(np.mean(slopes**2)) < 1.5
+    of_key, of_query = (float(np.float32(share)) for share in (0.99, 0.01))
+    in_float32 = of_key * state[name] + of_query * state[name.replace("stats/key.", "params/")]
+    assert abs(line_of(in_float32, exact)[1]) / 2.0**-24 < 3.0 * np.sqrt(np.mean(slopes**2))

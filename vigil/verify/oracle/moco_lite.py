@@ -26,13 +26,14 @@ def forward(
     """Return the logits of pairs [batch, 2, height, width, channel] in training mode, and their right class, which is 0."""
     rounding, share = graph.rounding, model["key_momentum"]
     features = _features(Layers(graph, model, statistics, training=True), pairs[:, 0], model)
+    of_key, of_query = rounding.number(share), rounding.number(1.0 - share)
     follower = {
-        name: rounding.master(share * statistics[f"key.{name}"] + (1.0 - share) * graph.params[name].value)
+        name: rounding.master(of_key * statistics[f"key.{name}"] + of_query * graph.params[name].value)
         for name in MOCO_LITE.parameter_shapes(model)
     }
-    of_key = {name.removeprefix("key."): value for name, value in statistics.items() if name.startswith("key.")}
+    held = {name.removeprefix("key."): value for name, value in statistics.items() if name.startswith("key.")}
     key_graph = Graph(follower, rounding=rounding)
-    encoded = _features(Layers(key_graph, model, of_key, training=True), pairs[:, 1], model)
+    encoded = _features(Layers(key_graph, model, held, training=True), pairs[:, 1], model)
     keys = graph.tap("keys", Node(encoded.value))
     dimension, queue = model["dimension"], statistics["queue"]
     terms, options = (dimension, 1 + len(queue), 1), {"place": place, "queue": queue, "temperature": model["temperature"]}

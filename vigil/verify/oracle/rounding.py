@@ -63,7 +63,7 @@ class Rounding:
         self.is_coarse = units is not None and units.activation >= _COARSE
         self._type = np.float32 if self.is_coarse else np.float64
         self._units, self._seed, self._draw = units, seed, draw
-        self._calls = 0
+        self._calls = self._numbers = 0
 
     def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
@@ -76,6 +76,14 @@ class Rounding:
     def cast(self, x: np.ndarray) -> np.ndarray:
         """Round a weight or an image that a layer casts before it uses it."""
         return self._round(x, self._units, self._units.cast, 1, self._type) if self._units and self._units.cast else x
+
+    def number(self, value: float) -> float:
+        """Round a number by which all of a tensor is scaled alike: the parameters' type may not have it, as it has no 0.99."""
+        if not self._units:
+            return value
+        self._numbers += 1
+        [share] = streams.uniform(self._seed, f"verify/rounding/{self._draw}/number/{self._numbers}", count=1)
+        return value * (1.0 + self._units.master * (2.0 * float(share) - 1.0))
 
     def _round(self, x: np.ndarray, units: Units, unit: float, terms: int, dtype: type[np.floating]) -> np.ndarray:
         self._calls += 1
