@@ -111,8 +111,8 @@ class Equation:
         self.counts: dict[bytes, np.ndarray] = {}  # see `_terms_of_rows`, by the digest of the indices
         self.units, self.least, self.accumulation = self._rounding()
         # In halves, rounding alone makes it jump in each draw.
-        is_cast = self.name == "convert_element_type" and np.issubdtype(self.results[0].dtype, np.integer)
-        self.jumps = (self.name in _JUMPING or is_cast) and self.given[0].dtype == np.float32
+        is_cast = self.name == "convert_element_type" and (_is_integer(self.results[0]) or _is_quarter(self.results[0]))
+        self.jumps = (self.name in _JUMPING or is_cast) and _is_float(self.given[0]) and self.given[0].dtype == np.float32
 
     def _rounding(self) -> tuple[list[float], list[float], float]:
         units = [_unit(aval) for aval in self.results]
@@ -122,7 +122,7 @@ class Equation:
         if (self.name in _MOVING and not is_computed) or self.name in _LOOPS:
             return none
         if self.name == "convert_element_type":
-            is_wider = _is_float(self.given[0]) and _unit(self.given[0]) >= units[0]
+            is_wider = _is_float(self.given[0]) and (_is_quarter(self.given[0]) or _unit(self.given[0]) >= units[0])
             return none if is_wider else (units, least, 0.0)
         if self.name == "reduce_precision":
             return [max(units[0], 2.0 ** -(self.parameters["mantissa_bits"] + 1))], least, 0.0
@@ -386,6 +386,8 @@ class Interpreter:
             values = [self._beside(values[0]), *values[1:]]
         results = _results(equation, values)
         for place, (result, aval) in enumerate(zip(results, equation.results, strict=True)):
+            if _is_quarter(aval):
+                results[place] = narrow(result, aval.dtype).astype(np.float64)
             if equation.units[place] and result.size:
                 if self._random is not None:
                     results[place] = self._rounded(equation, place, values, result, units[place])
@@ -506,7 +508,9 @@ class Interpreter:
 
     def _note_choice(self, equation: Equation, values: list[Any], results: list[Any]) -> None:
         name = equation.name
-        if name in _COMPARING or (name in ("convert_element_type", "argmax", "argmin") and not _is_float(equation.results[0])):
+        told = equation.results[0]
+        is_told = name in ("convert_element_type", "argmax", "argmin") and not _is_float(told)
+        if name in _COMPARING or is_told or _is_quarter(told):
             chosen = results[0]
         elif name in ("sort", "top_k"):
             chosen = results[-1] if not _is_float(equation.results[-1]) else None
@@ -715,7 +719,16 @@ def _wide(dtype: Any) -> Any:
 
 def _unit(aval: Any) -> float:
     """Return the largest relative error of one rounding to a type; 0 of what does not round."""
-    return float(jnp.finfo(aval.dtype).eps) / 2.0 if _is_float(aval) else 0.0
+    return float(jnp.finfo(aval.dtype).eps) / 2.0 if _is_float(aval) and not _is_quarter(aval) else 0.0
+
+
+def _is_quarter(aval: Any) -> bool:
+    """Is this of a type of 8 bits, or fewer? A program rounds to them on purpose: what it holds is held here as well."""
+    return _is_float(aval) and np.dtype(aval.dtype).itemsize == 1
+
+
+def _is_integer(aval: Any) -> bool:
+    return not _is_key(aval) and jnp.issubdtype(aval.dtype, np.integer)
 
 
 def _least(aval: Any) -> float:

@@ -531,8 +531,8 @@ def _jumps(node: _Node) -> bool:
     """Does an operator round float32 to whole numbers, or to levels? In halves, rounding alone makes it jump in each draw."""
     if not node.given or node.given[0] != _SINGLE or node.is_own:
         return False
-    is_cast = node.type == "Cast" and tf.as_dtype(node.types[0]).is_integer
-    return is_cast or node.type in _JUMPING or node.type in _QUANTIZING
+    kind = tf.as_dtype(node.types[0]) if node.type == "Cast" else tf.float32
+    return kind.is_integer or kind.name.startswith("float8") or node.type in _JUMPING or node.type in _QUANTIZING
 
 
 def _may_be_held(node: _Node, result: Any, kind: int) -> bool:

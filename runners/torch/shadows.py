@@ -187,7 +187,7 @@ class Shadows(TorchDispatchMode):
             ]
         if self._random is not None and _jumps(operator, given, kwargs):
             shadow_args = (self._beside(shadow_args[0], is_whole_kept=name not in _QUANTIZING), *shadow_args[1:])
-        carry_out = func
+        carry_out = _scaled_product if name == "_scaled_mm" else func
         if self._random is not None and name in _FUSED and func in decomposition_table:
             carry_out = self._step_by_step(decomposition_table[func])
         try:
@@ -202,7 +202,8 @@ class Shadows(TorchDispatchMode):
         for place in _WRITTEN_UNSAID.get(name, ()):
             if place < len(args) and isinstance(args[place], torch.Tensor):
                 self._add_noise(name, args, given, args[place], self.of(args[place]), adds=False, is_scaled=True)
-        return self._bound(operator, args, given, real, shadow, counts)
+        is_scaled = any(isinstance(each, float) for each in (*args, *kwargs.values()))
+        return self._bound(operator, args, given, real, shadow, counts=counts, is_scaled=is_scaled)
 
     def _as_program(self, func: Any, name: str, args: tuple, kwargs: dict) -> Any:
         """Return what an operator gives on the program's tensors: in which types, above all, since shadows have the numbers.
@@ -229,7 +230,17 @@ class Shadows(TorchDispatchMode):
                 self.taken.add(str(func))
         return real
 
-    def _bound(self, operator: _Operator, args: tuple, given: list, real: Any, shadow: Any, counts: torch.Tensor | None) -> Any:
+    def _bound(
+        self,
+        operator: _Operator,
+        args: tuple,
+        given: list,
+        real: Any,
+        shadow: Any,
+        *,
+        counts: torch.Tensor | None,
+        is_scaled: bool,
+    ) -> Any:
         """Give each new result its shadow, with noise, and return what the program gets."""
         for each in _tensors((real,)):
             if each.is_nested or each.layout != torch.strided:
@@ -240,7 +251,6 @@ class Shadows(TorchDispatchMode):
                     else "a sparse tensor has no shadow. Gradients of an embedding with `sparse=True` are such tensors"
                 )
         name, is_mutable = operator.name, operator.is_mutable
-        is_scaled = any(isinstance(each, float) for each in args)
         noise = functools.partial(
             self._add_noise, name, args, given, adds=operator.adds or counts is not None, is_scaled=is_scaled, counts=counts
         )
@@ -267,7 +277,9 @@ class Shadows(TorchDispatchMode):
                 other = self._layout(mine, other)
             if is_new or is_mutable:
                 if mine.is_floating_point() or mine.is_complex():
-                    if name in _GATED or name in _JUMPING or name in _QUANTIZING:
+                    if _is_quarter(mine.dtype):
+                        other.copy_(other.to(mine.dtype))
+                    if name in _GATED or name in _JUMPING or name in _QUANTIZING or _is_quarter(mine.dtype):
                         self._choice(name, other > 0 if name in _GATED else other)
                     if not (name == _OF_FLAGS[0] and place):
                         noise(mine, other)
@@ -371,7 +383,7 @@ class Shadows(TorchDispatchMode):
             return
         unit = max(UNITS[mine.dtype], self._unit_within(name))
         moves = (name in _MOVING and not adds) or name == "_to_copy"
-        if moves and not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
+        if moves and not any(each.is_floating_point() and _unit_of(each.dtype) < unit for each in given):
             return
         if (adds or name in _ARITHMETIC) and _is_whole(other) and float(other.abs().max()) * unit <= 1.0:
             return
@@ -498,6 +510,16 @@ class _Within(TorchDispatchMode):
         return results
 
 
+def _scaled_product(
+    one: torch.Tensor, other: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, bias: torch.Tensor | None = None,
+    scale_result: torch.Tensor | None = None, *_: Any, **__: Any,
+) -> torch.Tensor:  # fmt: skip
+    """Return what a product of matrices of 8 bits gives, of which there is none in float64."""
+    found = (one * scale_a) @ (other * scale_b)
+    found = found if bias is None else found + bias
+    return found if scale_result is None else found * scale_result
+
+
 def _nearest(value: Any, dtype: torch.dtype) -> Any:
     return float(torch.tensor(value, dtype=dtype)) if isinstance(value, float) else value
 
@@ -567,13 +589,24 @@ def _picks(name: str, args: tuple, kwargs: dict) -> bool:
     return name == "linalg_vector_norm" and len(args) > 1 and math.isinf(args[1])
 
 
+def _is_quarter(dtype: torch.dtype) -> bool:
+    """Is this one of the types of 8 bits? A program rounds to them on purpose: its shadows hold what they hold."""
+    return dtype.is_floating_point and dtype.itemsize == 1
+
+
+def _unit_of(dtype: torch.dtype) -> float:
+    """Return the largest relative error of one rounding to a type; 1 of a few bits."""
+    return 1.0 if _is_quarter(dtype) else UNITS.get(dtype, 0.0)
+
+
 def _jumps(operator: _Operator, given: list, kwargs: dict) -> bool:
     """Does a call round float32 to whole numbers, or to levels? In halves, rounding alone makes it jump in each draw."""
     if given[0].dtype != torch.float32 or not given[0].numel() or operator.is_mutable:
         return False
     if operator.name == "_to_copy":
         kind = kwargs.get("dtype")
-        return kind is not None and not kind.is_floating_point and not kind.is_complex and kind != torch.bool
+        is_whole = kind is not None and not kind.is_floating_point and not kind.is_complex and kind != torch.bool
+        return is_whole or (kind is not None and _is_quarter(kind))
     return operator.name in _JUMPING or operator.name in _QUANTIZING
 
 
@@ -609,6 +642,8 @@ def _terms(name: str, args: tuple, given: list, out: torch.Tensor) -> float:
     """Return how many terms are added up in each element of a result."""
     if name in ("mm", "bmm", "addmm", "baddbmm", "mv", "dot", "addmv"):
         return given[-1].shape[-2] if given[-1].ndim > 1 else given[-1].shape[-1]
+    if name == "_scaled_mm":
+        return args[0].shape[-1]
     if name == "convolution":
         return args[1].numel() / args[1].shape[1 if args[6] else 0]
     if name == "convolution_backward":

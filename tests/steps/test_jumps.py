@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import math
 import types
 
+import numpy as np
 import pytest
 
 from runners.contract.steps.own import load_own
@@ -17,7 +19,7 @@ import numpy as np
 
 
 def batch(seed):
-    return np.array([np.nextafter(np.float32({near}), np.float32(3)), 7.0, 0.5], np.float32)
+    return np.array([np.nextafter(np.float32({near}), np.float32(np.inf)), 7.0, 0.5], np.float32)
 """
 STEPS = {
     "torch": """
@@ -63,13 +65,19 @@ QUANTISED = {
     "torch": "fake_quantize_per_tensor_affine(batch, 1.0, 0, -128, 127)",
     "tensorflow": "quantization.fake_quant_with_min_max_args(batch, -128.0, 127.0)",
 }
+# Of 16 and 18, between which a type of 8 bits has no number.
+QUARTERS = {
+    "torch": "Tensor.float(torch.Tensor.to(batch, torch.float8_e4m3fn))",
+    "jax": "asarray(batch).astype(jnp.float8_e4m3fn).astype(jnp.float32)",
+    "tensorflow": "cast(tf.cast(batch, tf.dtypes.experimental.float8_e4m3fn), tf.float32)",
+}
 
 
 def _jumped(tmp_path, framework: str, jump: str) -> tuple[list[int], int]:
     """Return by how many levels the sum differs from the exact one, in each draw, and how many choices there were."""
     pytest.importorskip(framework)
     file = tmp_path / "my_step.py"
-    near = 2.0 if jump not in (*QUANTISED.values(), "round(batch)") else 2.5
+    near = 2.5 if jump in (*QUANTISED.values(), "round(batch)") else 17.0 if jump in QUARTERS.values() else 2.0
     file.write_text(BATCH.format(near=near) + STEPS[framework].format(jump=jump), encoding="utf-8")
     step = importlib.import_module(f"runners.{framework}.step")
     own = load_own(file, hashlib.sha256(file.read_bytes()).hexdigest())
@@ -80,7 +88,7 @@ def _jumped(tmp_path, framework: str, jump: str) -> tuple[list[int], int]:
     for draw in (None, *range(24)):
         oracle.under(draw)
         [gradient] = [each for name, each in oracle.train([[batch]]).items() if name.startswith("gradients/")]
-        sums.append(round(float(gradient.sum())))
+        sums.append(math.floor(float(gradient.sum()) + 0.25))
         choices.append(tuple(oracle.choices()))
     return [each - sums[0] for each in sums[1:]], len(set(choices))
 
@@ -100,3 +108,44 @@ def test_levels_jump_as_well(tmp_path, framework):
     jumped, choices = _jumped(tmp_path, framework, QUANTISED[framework])
     assert choices > 1
     assert {-1, 0} < set(jumped)
+
+
+@pytest.mark.parametrize("framework", QUARTERS)
+def test_types_of_8_bits_are_what_the_program_rounds_to(tmp_path, framework):
+    """In no draw is a number there that the type has not; what it has stays, as 7 and 0.5 do."""
+    jumped, choices = _jumped(tmp_path, framework, QUARTERS[framework])
+    assert choices == 2
+    assert set(jumped) == {0, -2}
+
+
+@pytest.mark.torch
+def test_a_number_that_scales_by_its_name_rounds_as_well():
+    """`addcmul_(..., value=0.001)`, by which Adam adds squares: float32 has no 0.001, and all elements are off by one share."""
+    import torch
+
+    from runners.torch.shadows import shadowed
+
+    gradient = torch.linspace(1.0, 2.0, 4096)
+    slopes = []
+    for draw in (None, *range(12)):
+        with shadowed(draw) as shadows:
+            found = torch.zeros(4096).addcmul_(gradient, gradient, value=0.001)
+            slopes.append(float(shadows.array(found).sum()))
+    apart = np.array(slopes[1:]) / slopes[0] - 1.0
+    assert 0.2 < np.sqrt(np.mean(apart**2)) / 2.0**-24 < 1.5
+
+
+@pytest.mark.torch
+def test_a_product_of_8_bits_has_a_shadow():
+    import torch
+
+    from runners.torch.shadows import shadowed
+
+    one, other = (torch.linspace(-3.0, 5.0, 16 * 32).reshape(16, 32).to(torch.float8_e4m3fn) for _ in range(2))
+    scales = torch.tensor(0.3), torch.tensor(0.7)
+    expected = (one.double() * scales[0].double()) @ (other.double().t() * scales[1].double())
+    for draw in (None, 0):
+        with shadowed(draw) as shadows:
+            found = torch._scaled_mm(one, other.t(), *scales, out_dtype=torch.bfloat16)
+            apart = np.abs(shadows.array(found) / expected.numpy() - 1.0).max()
+        assert apart < 1e-14 if draw is None else 1e-4 < apart < 2.0**-7
