@@ -148,7 +148,12 @@ class Shadows(TorchDispatchMode):
         with _disable_current_modes():  # which would take what is read for a part of the program
             return self.of(tensor.detach()).resolve_conj().resolve_neg().numpy().copy()
 
+    # So that PyTorch asks of operators that call functions, which are refused here in words of their own.
+    supports_higher_order_operators = True
+
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        if not hasattr(func, "_schema"):
+            raise Unsupported(f"torch.{func}: it calls functions, which cannot be carried out in float64")
         kwargs = kwargs or {}
         self.operators += 1
         if self.operators % _SWEEP == 0:

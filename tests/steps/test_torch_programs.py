@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from runners.contract.errors import Unsupported  # noqa: E402
 from runners.contract.steps.frame import computed  # noqa: E402
 from runners.contract.steps.own import OwnFileError, load_own  # noqa: E402
 from runners.contract.steps.request import StepRequest  # noqa: E402
@@ -244,6 +245,21 @@ def loss(model, batch):
     ask = functools.partial(oracle.train, [[batches[0]]]) if task == "train" else functools.partial(oracle.evaluate, batches[0])
     with pytest.raises(Exception, match=said):
         ask()
+
+
+def test_an_operator_that_calls_functions_is_refused(tmp_path):
+    """By its name, and not by PyTorch's words about modes."""
+    source = """
+def build():
+    return nn.Linear(8, 3)
+
+def loss(model, batch):
+    rows = batch[0][:, :8]
+    return torch.cond(rows.sum() > 0, lambda x: model(x).sin().sum(), lambda x: model(x).cos().sum(), (rows,))
+"""
+    _, oracle, batches = begun(tmp_path, source)
+    with pytest.raises(Unsupported, match=r"torch\.cond: it calls functions"):
+        oracle.train([[batches[0]]])
 
 
 def test_an_encoder_without_nested_tensors_evaluates(tmp_path):
