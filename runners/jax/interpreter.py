@@ -461,6 +461,8 @@ class Interpreter:
         else:
             relative = self._factor(result.shape, unit, is_complex=is_complex)
         rounded = np.multiply(result, relative, out=result if is_fresh and exact is None else None)
+        if equation.name == "reduce_sum" and not is_complex:
+            rounded = rounded + self._uniform(rounded.shape) * _left_by_cancelling(equation, values[0])
         if least:
             rounded = rounded + self._uniform(result.shape) * least
         return np.asarray(rounded if exact is None else np.where(exact, result, rounded))
@@ -598,6 +600,16 @@ def _cut(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
     values = np.nan_to_num(values.real, nan=0.0, posinf=np.inf, neginf=-np.inf)
     # The last number of int64 is none of float64.
     return np.where(values >= most, np.asarray(most, dtype), np.clip(values, jnp.iinfo(dtype).min, most).astype(dtype))
+
+
+def _left_by_cancelling(equation: Equation, terms: np.ndarray) -> np.ndarray:
+    """Return how far a sum is off besides a share of itself: on the way to a small one, it is as large as its terms.
+
+    XLA on a CPU adds up term by term (Higham 2002, Accuracy and Stability of Numerical Algorithms, section 4.2).
+    """
+    axes = equation.parameters["axes"]
+    n = math.prod(terms.shape[axis] for axis in axes)
+    return np.sqrt(np.square(terms).sum(axes)) * (math.sqrt(n) / 3.0 * equation.accumulation)
 
 
 def _terms_of_rows(equation: Equation, values: list[Any]) -> np.ndarray:

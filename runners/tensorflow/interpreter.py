@@ -105,6 +105,7 @@ _JUMPING = {"Floor", "Ceil", "Round", "Rint", "FloorDiv"}
 _QUANTIZING = {"FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"}
 _JUMP_UNITS = 8.0
 _REDUCING = {"Sum", "Mean", "Prod"}
+_SUMMING = {"Sum", "Mean", "BiasAddGrad"}
 # Each element of their results has as many terms as the indices say, those of one row may be most of them: the argument of the
 # indices, which count rows of the result, or lead into it by their last axis.
 _BY_ROWS = {
@@ -346,6 +347,8 @@ class Interpreter:
             return result  # a power of two
         exact = result
         result = self._noisy(result, unit)
+        if adds and node.type in _SUMMING and kind in UNITS:
+            result = result + self._left_by_cancelling(node, inputs, exact) * (self._noise(exact, _ACCUMULATION) - 1.0)
         if kind in UNITS and (node.is_own or ((adds or node.type in _ARITHMETIC) and _may_be_held(node, exact, kind))):
             return tf.where(tf.cast(tf.cast(exact, kind), tf.float64) == exact, exact, result)
         if node.scale is not None and kind in UNITS:  # it is rounded as well, for all elements alike
@@ -353,6 +356,15 @@ class Interpreter:
         if kind == _HALF:
             result = result + _LEAST_HALF / _ACCUMULATION * (self._noise(result, _ACCUMULATION) - 1.0)
         return result
+
+    def _left_by_cancelling(self, node: _Node, inputs: list, result: Any) -> Any:
+        """Return how many units a sum is off besides a share of itself: on the way to a small one, it is as large as its terms.
+
+        BiasAddGrad and XLA on a CPU add up term by term (Higham 2002, Accuracy and Stability of Numerical Algorithms, 4.2).
+        """
+        n = _count(inputs[0]) / _count(result)
+        of_squares = tf.sqrt(self._execute(node, [inputs[0] * inputs[0], *inputs[1:]])[0])
+        return of_squares * ((1.0 if node.type == "Mean" else math.sqrt(n)) / 3.0)
 
     def _same(self, node: _Node, inputs: list) -> Sequence[Any]:
         return inputs

@@ -36,6 +36,9 @@ from runners.contract.steps.overflow import LEAST_INFINITE, MOST_ZERO, Overflow
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
 _HALVES = (torch.bfloat16, torch.float16)
 _LEAST_HALF = 2.0**-25
+# A program rounds to these on purpose: shadows hold what they hold. Not every release has them.
+_NAMES_OF_QUARTERS = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
+_QUARTERS = {getattr(torch, name) for name in _NAMES_OF_QUARTERS if hasattr(torch, name)}
 # An optimizer's update in one operator rounds each number as often, by the rules of Adam and of SGD with momentum.
 _FUSED_STEPS = 2.0
 _ACCUMULATION = UNITS[torch.float32]  # halves are added up in float32
@@ -282,9 +285,9 @@ class Shadows(TorchDispatchMode):
                 other = self._layout(mine, other)
             if is_new or is_mutable:
                 if mine.is_floating_point() or mine.is_complex():
-                    if _is_quarter(mine.dtype):
+                    if mine.dtype in _QUARTERS:
                         other.copy_(other.to(mine.dtype))
-                    if name in _GATED or name in _JUMPING or name in _QUANTIZING or _is_quarter(mine.dtype):
+                    if name in _GATED or name in _JUMPING or name in _QUANTIZING or mine.dtype in _QUARTERS:
                         self._choice(name, other > 0 if name in _GATED else other)
                     if not (name == _OF_FLAGS[0] and place):
                         noise(mine, other)
@@ -594,14 +597,9 @@ def _picks(name: str, args: tuple, kwargs: dict) -> bool:
     return name == "linalg_vector_norm" and len(args) > 1 and math.isinf(args[1])
 
 
-def _is_quarter(dtype: torch.dtype) -> bool:
-    """Is this one of the types of 8 bits? A program rounds to them on purpose: its shadows hold what they hold."""
-    return dtype.is_floating_point and dtype.itemsize == 1
-
-
 def _unit_of(dtype: torch.dtype) -> float:
     """Return the largest relative error of one rounding to a type; 1 of a few bits."""
-    return 1.0 if _is_quarter(dtype) else UNITS.get(dtype, 0.0)
+    return 1.0 if dtype in _QUARTERS else UNITS.get(dtype, 0.0)
 
 
 def _jumps(operator: _Operator, given: list, kwargs: dict) -> bool:
@@ -611,7 +609,7 @@ def _jumps(operator: _Operator, given: list, kwargs: dict) -> bool:
     if operator.name == "_to_copy":
         kind = kwargs.get("dtype")
         is_whole = kind is not None and not kind.is_floating_point and not kind.is_complex and kind != torch.bool
-        return is_whole or (kind is not None and _is_quarter(kind))
+        return is_whole or kind in _QUARTERS
     return operator.name in _JUMPING or operator.name in _QUANTIZING
 
 

@@ -155,3 +155,28 @@ def test_a_complex_number_of_tensorflow_is_moved_in_both_parts(tf, name):
     moved = _complex(_of_tensorflow(tf, function, z))
     for part in (moved.real, moved.imag):
         assert 0.3 * UNIT < part.std() < 30 * UNIT
+
+
+CANCELLING = np.random.default_rng(3).normal(size=(4096, 16))
+CANCELLING = (CANCELLING - CANCELLING.mean(0)).astype(np.float32)
+
+
+def _is_of_serial_sums(run, *, share: float = 1.0) -> bool:
+    """Do draws lie as far from a sum that cancels as adding up term by term in float32 does?"""
+    exact = run(None)
+    spread = np.sqrt(np.mean([(run(draw) - exact) ** 2 for draw in range(DRAWS)]))
+    error = np.sqrt(np.mean((np.cumsum(CANCELLING, 0)[-1].astype(np.float64) * share - exact) ** 2))
+    return bool(error / 4.0 < spread < 2.0 * error)
+
+
+@pytest.mark.jax
+def test_sums_of_jax_that_cancel_are_off_by_their_terms(jax):
+    assert _is_of_serial_sums(_of_jax(jax, lambda x: x.sum(0), CANCELLING))
+
+
+@pytest.mark.tensorflow
+def test_sums_of_tensorflow_that_cancel_are_off_by_their_terms(tf):
+    """As a bias' gradient does, whose loss is at its least."""
+    assert _is_of_serial_sums(_of_tensorflow(tf, lambda x: tf.reduce_sum(x, 0), CANCELLING))
+    assert _is_of_serial_sums(_of_tensorflow(tf, lambda x: tf.reduce_mean(x, 0), CANCELLING), share=1 / len(CANCELLING))
+    assert _is_of_serial_sums(_of_tensorflow(tf, lambda x: tf.raw_ops.BiasAddGrad(out_backprop=x), CANCELLING))
