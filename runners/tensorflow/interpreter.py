@@ -347,7 +347,7 @@ class Interpreter:
             return result  # a power of two
         exact = result
         result = self._noisy(result, unit)
-        if adds and node.type in _SUMMING and kind in UNITS:
+        if adds and node.type in _SUMMING and kind in UNITS and _count(exact):
             result = result + self._left_by_cancelling(node, inputs, exact) * (self._noise(exact, _ACCUMULATION) - 1.0)
         if kind in UNITS and (node.is_own or ((adds or node.type in _ARITHMETIC) and _may_be_held(node, exact, kind))):
             return tf.where(tf.cast(tf.cast(exact, kind), tf.float64) == exact, exact, result)
