@@ -7,6 +7,7 @@ A program that nobody declared: its parameters go by the names that `named_param
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -124,6 +125,13 @@ class _Step:
             parameter.grad = None
         torch.manual_seed(_SEED)
         optimizer = self.own.call("optimizer", self.model) if self.own.has("optimizer") else None
+        if optimizer is not None:
+            closure = inspect.signature(optimizer.step).parameters.get("closure")
+            if closure is not None and closure.default is inspect.Parameter.empty:
+                raise OwnFileError(
+                    f"{self.own.path.name}: optimizer: {type(optimizer).__name__} asks for the loss several times in a step, by "
+                    "a closure. Allowed: one whose step() takes none."
+                )
         self._begun_groups = _numbers_of_groups(optimizer) if optimizer is not None else {}
         return optimizer
 

@@ -247,6 +247,23 @@ def loss(model, batch):
         ask()
 
 
+def test_an_optimizer_that_asks_for_a_closure_is_refused(tmp_path):
+    """Which calls the loss as often as it likes: nothing says which of its states is held to what."""
+    source = """
+def build():
+    return nn.Linear(8, 3)
+
+def loss(model, batch):
+    return model(batch[0][:, :8]).square().mean()
+
+def optimizer(model):
+    return torch.optim.LBFGS(model.parameters())
+"""
+    program, _, batches = begun(tmp_path, source)
+    with pytest.raises(OwnFileError, match=r"LBFGS asks for the loss several times"):
+        program.train([[batches[0]]])
+
+
 def test_an_operator_that_calls_functions_is_refused(tmp_path):
     """By its name, and not by PyTorch's words about modes."""
     source = """
