@@ -67,10 +67,11 @@ def test_what_is_predicted_is_a_program_of_the_mode_too(own_and_request, mode, i
 
 
 def test_an_optimizer_that_fails_is_told_by_its_line(own_and_request):
-    """One that needs a closure, as L-BFGS does, is the file's to mend."""
-    source = SOURCE + "\ndef optimizer(model):\n    return torch.optim.LBFGS(model.parameters())\n"
+    """What it lacks is the file's to mend."""
+    lacking = "class Lacking(torch.optim.SGD):\n    def step(self, closure=None):\n        return self.rate\n"
+    source = SOURCE + f"\n{lacking}\ndef optimizer(model):\n    return Lacking(model.parameters(), lr=0.1)\n"
     own, request = own_and_request(source)
-    with pytest.raises(OwnFileError, match=r"optimizer: TypeError: .*closure"):
+    with pytest.raises(OwnFileError, match=r"optimizer: AttributeError: .*rate"):
         Oracle(own, request).train([[to_numpy(own.call("batch", 0))]])
 
 
