@@ -98,7 +98,7 @@ class Equation:
 
     __slots__ = (
         "accumulation", "bodies", "chooses", "counts", "function", "given", "inputs", "is_own", "is_scaled", "jumps", "least",
-        "name",        "outputs", "parameters", "primitive", "results", "units", "where",
+        "name", "outputs", "parameters", "primitive", "results", "units", "where",
     )  # fmt: skip
 
     def __init__(self, eqn: Any, inputs: Sequence[int], outputs: Sequence[int], where: str) -> None:
@@ -437,7 +437,8 @@ class Interpreter:
         Whole numbers and those half way between are not moved: they are such by their making, as indices are.
         """
         numbers = np.asarray(numbers)
-        size = np.abs(numbers) + math.sqrt(np.mean(np.square(numbers)))
+        finite = np.where(np.isfinite(numbers), numbers, 0.0)
+        size = np.abs(finite) + math.sqrt(np.mean(np.square(finite)))
         moved = numbers + self._uniform(numbers.shape) * (_JUMP_UNITS * _ACCUMULATION) * size
         return np.where(2.0 * numbers == np.rint(2.0 * numbers), numbers, moved)
 
@@ -609,7 +610,8 @@ def _left_by_cancelling(equation: Equation, terms: np.ndarray) -> np.ndarray:
     """
     axes = equation.parameters["axes"]
     n = math.prod(terms.shape[axis] for axis in axes)
-    return np.sqrt(np.square(terms).sum(axes)) * (math.sqrt(n) / 3.0 * equation.accumulation)
+    left = np.sqrt(np.square(terms).sum(axes)) * (math.sqrt(n) / 3.0 * equation.accumulation)
+    return np.where(np.isfinite(left), left, 0.0)  # a sum that is infinite stays so
 
 
 def _terms_of_rows(equation: Equation, values: list[Any]) -> np.ndarray:

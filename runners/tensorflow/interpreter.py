@@ -330,7 +330,8 @@ class Interpreter:
         Args:
             is_whole_kept: whole numbers and those half way between are not moved: they are such by their making, as indices are.
         """
-        size = tf.abs(tensor) + tf.sqrt(tf.reduce_mean(tf.square(tensor)))
+        finite = tf.where(tf.math.is_finite(tensor), tensor, 0.0)
+        size = tf.abs(finite) + tf.sqrt(tf.reduce_mean(tf.square(finite)))
         moved = tensor + (self._noise(tensor, _ACCUMULATION) - 1.0) * _JUMP_UNITS * size
         return tf.where(2.0 * tensor == tf.round(2.0 * tensor), tensor, moved) if is_whole_kept else moved
 
@@ -364,7 +365,8 @@ class Interpreter:
         """
         n = _count(inputs[0]) / _count(result)
         of_squares = tf.sqrt(self._execute(node, [inputs[0] * inputs[0], *inputs[1:]])[0])
-        return of_squares * ((1.0 if node.type == "Mean" else math.sqrt(n)) / 3.0)
+        left = of_squares * ((1.0 if node.type == "Mean" else math.sqrt(n)) / 3.0)
+        return tf.where(tf.math.is_finite(left), left, 0.0)  # a sum that is infinite stays so
 
     def _same(self, node: _Node, inputs: list) -> Sequence[Any]:
         return inputs

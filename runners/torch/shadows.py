@@ -357,7 +357,8 @@ class Shadows(TorchDispatchMode):
         Args:
             is_whole_kept: whole numbers and those half way between are not moved: they are such by their making, as indices are.
         """
-        size = numbers.abs() + numbers.square().mean().sqrt()
+        finite = torch.where(numbers.isfinite(), numbers, 0.0)
+        size = finite.abs() + finite.square().mean().sqrt()
         moved = numbers + self._uniform(numbers.shape) * (_JUMP_UNITS * _ACCUMULATION) * size
         return torch.where(2.0 * numbers == (2.0 * numbers).round(), numbers, moved) if is_whole_kept else moved
 

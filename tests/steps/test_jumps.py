@@ -102,6 +102,46 @@ def test_draws_jump_where_rounding_may(tmp_path, framework, jump):
     assert 4 <= jumped.count(-1) <= 20
 
 
+def _of_shadows(function, numbers, draw):
+    import torch
+
+    from runners.torch.shadows import shadowed
+
+    with shadowed(draw) as shadows:
+        return shadows.array(function(torch, torch.from_numpy(numbers)))
+
+
+def _of_jax(function, numbers, draw):
+    import jax.numpy as jnp
+
+    from runners.jax.interpreter import Interpreter, flatten, jax
+
+    return Interpreter(draw=draw).run(flatten(jax.make_jaxpr(lambda x: function(jnp, x))(numbers)), [numbers])[0]
+
+
+def _of_tensorflow(function, numbers, draw):
+    import tensorflow as tf
+
+    from runners.tensorflow.interpreter import Interpreter, Traced
+
+    traced = Traced(tf.function(lambda x: [function(tf, x)], autograph=False).get_concrete_function(tf.constant(numbers)))
+    machine = Interpreter()
+    machine.restart(draw)
+    return machine.run(traced, [numbers])[0].numpy()
+
+
+@pytest.mark.parametrize(("framework", "run"), [("torch", _of_shadows), ("jax", _of_jax), ("tensorflow", _of_tensorflow)])
+def test_infinity_moves_nothing_beside_it(framework, run):
+    """As masks have it: neither what jumps nor a sum that is infinite is a NaN for it, in no draw."""
+    pytest.importorskip(framework)
+    numbers = np.array([[2.25, -np.inf, 3.75], [1.3, 2.6, -1.1]], np.float32)
+    for draw in range(4):
+        assert run(lambda of, x: of.floor(x), numbers, draw).tolist() == [[2.0, -np.inf, 3.0], [1.0, 2.0, -2.0]]
+        sums = run(lambda of, x: of.reduce_sum(x, 1) if framework == "tensorflow" else of.sum(x, 1), numbers, draw)
+        assert sums[0] == -np.inf
+        assert abs(sums[1] - 2.8) < 1e-5
+
+
 @pytest.mark.parametrize("framework", QUANTISED)
 def test_levels_jump_as_well(tmp_path, framework):
     """Also of a number half way between two, whose level is chosen by how it is scaled."""
