@@ -100,7 +100,8 @@ _POINTWISE = {
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
 _GATED = {"Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Abs"}
 # Their results jump, at many places: of a hundred thousand elements one may be so near to such a place that it jumps in the
-# program, and in no draw. What they are given is moved by so many units in draws, so that draws jump where the program may.
+# program, and in no draw. What they are given is moved by so many units in draws, so that draws jump where the program may:
+# tensors of correct programs lie at up to 6.3 floors, of the clean rows in reference_results/own_steps.
 _JUMPING = {"Floor", "Ceil", "Round", "Rint", "FloorDiv"}
 _QUANTIZING = {"FakeQuantWithMinMaxArgs", "FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"}
 _JUMP_UNITS = 8.0

@@ -78,7 +78,8 @@ _GATED = {
     "relu", "leaky_relu", "threshold", "hardtanh", "clamp", "clamp_min", "clamp_max", "relu6", "prelu", "elu", "abs",
 }  # fmt: skip
 # Their results jump, at many places: of a hundred thousand elements one may be so near to such a place that it jumps in the
-# program, and in no draw. What they are given is moved by so many units in draws, so that draws jump where the program may.
+# program, and in no draw. What they are given is moved by so many units in draws, so that draws jump where the program may:
+# tensors of correct programs lie at up to 6.3 floors, of the clean rows in reference_results/own_steps.
 _JUMPING = {"round", "floor", "ceil", "trunc", "floor_divide"}
 _QUANTIZING = {
     "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine_cachemask",
