@@ -194,7 +194,7 @@ class Shadows(TorchDispatchMode):
             shadow_args = [
                 each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
             ]
-        if self._random is not None and _jumps(operator, given, kwargs):
+        if self._random is not None and isinstance(next(iter(args), None), torch.Tensor) and _jumps(operator, given, kwargs):
             shadow_args = (self._beside(shadow_args[0], is_whole_kept=name not in _QUANTIZING), *shadow_args[1:])
         carry_out = _scaled_product if name == "_scaled_mm" else func
         if self._random is not None and name in _FUSED and func in decomposition_table:

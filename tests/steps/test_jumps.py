@@ -176,6 +176,18 @@ def test_a_number_that_scales_by_its_name_rounds_as_well():
 
 
 @pytest.mark.torch
+def test_lists_are_rounded_as_they_are():
+    """As optimizers call operators with `foreach`: they take no part in what is moved."""
+    import torch
+
+    from runners.torch.shadows import shadowed
+
+    with shadowed(0) as shadows:
+        [found] = torch._foreach_floor([torch.tensor([2.5, 7.0])])
+        assert shadows.array(found).tolist() == [2.0, 7.0]
+
+
+@pytest.mark.torch
 def test_a_product_of_8_bits_has_a_shadow():
     import torch
 
