@@ -28,11 +28,11 @@ from vigil.verify.golden import Golden
 from vigil.verify.standard_cases import (
     FIRST_SCALE,
     LOSS_SCALE,
-    REPEATS,
     TRAJECTORY,
     StandardCase,
     batch_of,
     choice,
+    repeats_of,
     taken_again,
     training_for,
     whole_steps,
@@ -117,7 +117,7 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
         else:
             line["batches"] = list(case.batches)
         if case.kind == "repeat":
-            line |= {"times": REPEATS, "steps": whole_steps(context.mode)}
+            line |= {"times": repeats_of(context), "steps": whole_steps(context.mode)}
         if case.kind == "trajectory":
             line |= {"kept": list(TRAJECTORY), "again": list(taken_again(context.mode))}
         lines.append(line)
