@@ -54,6 +54,15 @@ def test_a_verification_is_of_the_night_and_its_release(place, verified, tmp_pat
     assert options["release"].key == "jax-1.0"
 
 
+def test_a_verification_in_the_short_form_is_given_its_companion(place, verified, tmp_path):
+    """Once that has ended: on two devices the one on one device of the same mode and precision."""
+    one, two = (dataclasses.replace(a_cell(VERIFY, f"jax-eager-bf16-{n}"), is_short=True) for n in ("x1", "x2"))
+    directories = [place.prepare(cell, None) for cell in (two, one, two)]
+    for cell, directory in zip((two, one, two), directories, strict=True):
+        place.carry_out(cell, directory, [1], threading.Event())
+    assert [options["companion"] for options in verified] == [None, None, tmp_path / directories[1]]
+
+
 def test_a_half_verification_is_made_anew(place, verified, tmp_path):
     """What a killed one had answered is removed."""
     directory = place.prepare(STEP, None)

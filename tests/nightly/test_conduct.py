@@ -3,17 +3,19 @@
 import dataclasses
 import os
 import shutil
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from tests.nightly.bench import N_CELLS, Bench, small_budget, statuses
 from tests.nightly.nights import RECIPE, FakeReleases, FakeWork, a_cell, a_document, a_row
-from vigil.documents.night import DONE, LEFT, REPRODUCE, Night
+from vigil.documents.night import DONE, LEFT, REPRODUCE, VERIFY, Night
 from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
-from vigil.nightly import conduct
+from vigil.nightly import cell_pool, conduct
 from vigil.nightly.cell_pool import CellOutcome
+from vigil.nightly.cells import row_of
 from vigil.nightly.conduct import NothingNew, jobs_for
 from vigil.nightly.ledger import Ledger
 from vigil.nightly.night_file import alone, read_night_files
@@ -27,6 +29,15 @@ def test_a_night_looks_at_every_cell_once(bench):
     assert len(work.started) == N_CELLS
     assert night.document.verdict.exit_code == 0
     assert Night.read(night.directory) == night.document
+
+
+def test_what_is_held_to_a_companion_waits_while_that_runs():
+    """Not for one that is left: a night may have no time for it."""
+    one, two = (dataclasses.replace(a_cell(VERIFY, f"jax-eager-bf16-{n}"), is_short=True) for n in ("x1", "x2"))
+    night = SimpleNamespace(is_begun=True, cells={each.key: row_of(each, basis="b", chosen="") for each in (one, two)})
+    estimator = SimpleNamespace(seconds=lambda cell: 90.0 if cell == one else 30.0)
+    for active, left, expected in ((set(), 100.0, one), ({one.key}, 100.0, None), (set(), 60.0, two)):
+        assert cell_pool._next(night, [one, two], active, left=left, estimator=estimator) == expected
 
 
 def test_run_twice_the_second_says_that_nothing_is_new(bench):

@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
-from tests.nightly.nights import a_cell, a_document, a_row, all_cells, day
+from tests.nightly.nights import RECIPE, a_cell, a_document, a_row, all_cells, day
 from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.nightly import night_plan
+from vigil.nightly.cells import night_cells
 from vigil.nightly.ledger import DueCell, Ledger
 from vigil.nightly.night_plan import Estimator, make_plan
 
@@ -68,6 +69,16 @@ def test_a_verification_comes_before_its_reproduction():
     due = [*due_of(a_cell(), is_urgent=True), *due_of(a_cell(VERIFY))]
     planned = a_plan(due, seconds=lambda cell: 300.0 if cell.kind == VERIFY else 1.0)
     assert keys(planned.chosen) == [f"{kind} resnet_cifar quick jax-jit-fp32-x1" for kind in (VERIFY, REPRODUCE)]
+
+
+def test_a_companion_comes_before_who_is_held_to_it():
+    """On one device before two, whatever is due; and a cell that comes before several others is taken once."""
+    cells = [each for each in night_cells(RECIPE, "quick", frameworks=["jax"]) if each.kind == VERIFY]
+    chosen = keys(a_plan(due_of(*reversed(cells)), budget=1e6).chosen)
+    assert sorted(chosen) == sorted(each.key for each in cells)
+    short = [each for each in cells if each.is_short and each.companion]
+    assert len(short) > 10
+    assert all(chosen.index(each.companion.key) < chosen.index(each.key) for each in short)
 
 
 def test_a_reproduction_whose_verification_does_not_fit_is_left():

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.verify.conftest import RECIPE
-from vigil.runs.contexts import every_context
+from vigil.runs.contexts import every_context, in_short_form
 from vigil.verify import standards
+from vigil.verify.company import companion_of
 
 
 @pytest.fixture
@@ -53,3 +54,29 @@ def test_answers_come_in_the_order_asked_and_are_told_as_they_end(contexts, monk
     assert sorted(map(str, told)) == sorted(map(str, answers))
     if jobs == 1:
         assert begun == standards.in_turns(contexts)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_held_to_a_companion_is_verified_after_it(contexts, monkeypatch, tmp_path, jobs):
+    """In the short form; whatever is verified in full, or has no companion here, is held to the oracle alone."""
+    given = {}
+
+    def verify_context(standard, context, directory, *, companion, **options):
+        given[context] = companion
+        return context
+
+    monkeypatch.setattr(standards, "verify_context", verify_context)
+    monkeypatch.setattr(standards, "require_framework", lambda name: None)
+    standard = SimpleNamespace(
+        tape=SimpleNamespace(header={"recipe": RECIPE}), limits=SimpleNamespace(require=lambda precision: None)
+    )
+    short = in_short_form(contexts)
+    answers = standards.verify_contexts(
+        standard, contexts, tmp_path, command="a test", data_directory=None, jobs=jobs, short=short, on_end=lambda *ended: None
+    )
+    directories = dict(answers)
+    held = [context for context in contexts if context in short and context.devices == 2]
+    assert len(held) > 5
+    if jobs == 1:
+        assert all(given[context] == directories[companion_of(context)] for context in held)
+    assert not any(given[context] for context in contexts if context.devices == 1)

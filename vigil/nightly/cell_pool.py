@@ -167,6 +167,8 @@ def _next(
         before = night.cells.get(cell.verification.key) if cell.verification else None
         if before is not None and not before.is_done:
             continue
+        if cell.is_short and cell.companion and cell.companion.key in active:
+            continue
         if is_first or row.status == RUNNING or estimator.seconds(cell) <= left:
             return cell
     return None

@@ -65,6 +65,7 @@ class CellRunner:
         self._draw_verification, self._draw_run = draw_verification, draw_run
         self._standards: dict[str, Standard] = {}
         self._data: dict[str, Path | None] = {}
+        self._verified: dict[str, Path] = {}
         self._lock = threading.Lock()
         self._hosts = Hosts()
 
@@ -136,7 +137,9 @@ class CellRunner:
                 python=self._pythons[cell.framework],
                 night=self._night.id,
                 hosts=self._hosts,
+                companion=self._verified.get(cell.companion.key) if cell.companion else None,
             )
+        self._verified[cell.key] = place
         verdict = document.verdict
         if verdict.name is Verdict.FAILED_INTERRUPTED:
             return CellOutcome(None)

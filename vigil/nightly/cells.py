@@ -14,6 +14,7 @@ from vigil.recipes.loading import Recipe
 from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form, matrix_contexts, neighbours
 from vigil.steps.verify import PRECISIONS as STEP_PRECISIONS
 from vigil.steps.verify import settings_of
+from vigil.verify.company import companion_of
 
 # What a look is worth. A verification says where a framework is wrong, a reproduction only that it is. A context that more
 # people use is worth more.
@@ -54,11 +55,21 @@ class NightCell:
 
     @property
     def before(self) -> list[NightCell]:
-        """Return the cells that are to be looked at before this one: of a verification in the short form its neighbours."""
+        """Return the cells that are to be looked at before this one: of a verification in the short form its neighbours.
+
+        And its companion on one device, to which it is held where both are wrong.
+        """
         if self.verification:
             return [self.verification]
         near = neighbours(self.context) if self.is_short else []
-        return [dataclasses.replace(self, context=context, is_short=False) for context in near]
+        cells = [dataclasses.replace(self, context=context, is_short=False) for context in near]
+        return [*cells, self.companion] if self.is_short and self.companion else cells
+
+    @property
+    def companion(self) -> NightCell | None:
+        """Return the cell of the same verification on one device, of one on several."""
+        context = companion_of(self.context)
+        return None if context is None else dataclasses.replace(self, context=context)
 
     @property
     def value(self) -> float:

@@ -172,7 +172,7 @@ class _Choice:
         if each.cell.key in self._taken:
             return []
         before = [one for cell in each.cell.before if (due := self._due.get(cell.key)) for one in self._new(due)]
-        return [*before, each]
+        return list({one.cell.key: one for one in [*before, each]}.values())
 
 
 def _day(since: datetime) -> int:

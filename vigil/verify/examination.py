@@ -34,6 +34,7 @@ from vigil.documents.verification import (
 from vigil.errors import CannotRun
 from vigil.verify import trajectory
 from vigil.verify.ask import Answers, Setting, ask, is_fresh, lines_of, states_of
+from vigil.verify.company import companion_of, is_wrong_alike, read_companion
 from vigil.verify.distance import Difference, compare, document_of
 from vigil.verify.golden import Golden
 from vigil.verify.invariants import check, check_choices, check_determinism, check_replicas, check_scaler
@@ -161,6 +162,7 @@ def verify(
     keep_tensors: bool = False,
     release: NamedRelease | None = None,
     night: str | None = None,
+    companion: Path | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> Verification:
     """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it.
@@ -171,6 +173,8 @@ def verify(
         keep_tensors: what was asked and answered stays, although all of it was right: the caller removes it.
         release: the release that was named for it, as it is recorded.
         night: the id of the night that it is part of, if of any.
+        companion: the folder of the verification on one device, where that has ended: what is wrong as that is, in the short
+            form, is not looked into again.
 
     Raises:
         CannotRun: The tape has no noise floors of this precision, or there are no clean runs of it.
@@ -194,7 +198,12 @@ def verify(
     # In the short form that is enough: under --all and in nights a neighbour in full looks for the origin.
     is_told = quick and bool(out) and not found.broken
     is_told = is_told and not unreached([each for each in entries if stays(each)], out, tape.outline)
-    if not record.failure and out and not is_told:
+    alike = None
+    if quick and out and entries and not is_told and not found.broken and companion is not None:
+        there = read_companion(companion / setting.directory.name, record, entries, tape=tape, limits=limits)
+        if there is not None and is_wrong_alike(found.answers, there, cases, tape=tape, limits=limits):
+            alike = companion_of(setting.context)
+    if not record.failure and out and not is_told and alike is None:
         try:
             localisation = localise(Search(setting, tape, limits, found.answers, out, on_event, cases))
         except CannotRun as error:  # no clean runs with a look inside: that takes nothing back of what is out
@@ -214,7 +223,15 @@ def verify(
         golden=GoldenFacts(sha256=tape.sha256, created=tape.header.get("created"), votes=tape.header.get("votes")),
         limits=LimitFacts(clean_rows=limits.rows, sha256=dict(limits.digests)),
         verdict=_verdict(
-            record, scored, found, localisation, entries, tape.outline, quick=quick or not is_whole, is_told=is_told
+            record,
+            scored,
+            found,
+            localisation,
+            entries,
+            tape.outline,
+            quick=quick or not is_whole,
+            is_told=is_told,
+            alike=alike,
         ),
         worst=document_of(*scored[0]) if scored else None,
         origin=localisation.origins[0] if localisation.origins else None,
@@ -256,8 +273,14 @@ def _verdict(
     *,
     quick: bool = False,
     is_told: bool = False,
+    alike: Context | None = None,
 ) -> StepVerdict:
-    """Return the verdict. is_told: what is out are parameters of known findings alone, and no origin was looked for."""
+    """Return the verdict.
+
+    Args:
+        is_told: what is out are parameters of known findings alone, and no origin was looked for.
+        alike: the context, of an origin that is known, that this one is as wrong as.
+    """
     out = [each for score, each in scored if score > 1.0]
     if failure := record.failure:
         name = Verdict.of_failure(failure.category)
@@ -268,6 +291,9 @@ def _verdict(
             reason += f"; looking for the origin failed ({failure.category}: {failure.message})"
         if is_told:
             reason += f", parameters of {_names(known)} alone; no origin was looked for in the short form"
+            return StepVerdict(name=Verdict.KNOWN_FINDING, reason=reason)
+        if alike:
+            reason += f", and all tensors are as in {alike.text}, whose origin is {_names(known)}"
             return StepVerdict(name=Verdict.KNOWN_FINDING, reason=reason)
         is_known = known and not failure and explain_all(known, localisation, found.broken, out, outline, quick=quick)
         if known and (beyond := unreached(known, out, outline)):

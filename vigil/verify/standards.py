@@ -21,6 +21,7 @@ from vigil.process.hosts import Hosts, hosts
 from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.verify.ask import Setting
+from vigil.verify.company import companion_of
 from vigil.verify.examination import verify
 from vigil.verify.golden import Golden, load_golden, path_of
 from vigil.verify.known_findings import load_known
@@ -62,6 +63,7 @@ def verify_context(
     python: Path | None = None,
     night: str | None = None,
     hosts: Hosts | None = None,
+    companion: Path | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> Verification:
     """Verify one context in a directory of its own; return what verify.json says.
@@ -72,6 +74,7 @@ def verify_context(
         release, python: the release that was named, as it is recorded, and the interpreter that has it.
         night: the id of the night that it is part of, if of any.
         hosts: where runners are forked, if many contexts are verified.
+        companion: as in `verify`.
 
     Raises:
         FrameworkMissing: The framework is not installed.
@@ -104,6 +107,7 @@ def verify_context(
         keep_tensors=keep_tensors,
         release=release,
         night=night,
+        companion=companion,
         on_event=on_event,
     )
 
@@ -142,8 +146,10 @@ def verify_contexts(
             require_framework(context.framework)
         standard.limits.require(context.precision)
     stop = threading.Event()
+    ended: dict[Context, Path] = {}
 
     def work(context: Context, cores: list[int] | None) -> tuple[Verification, Path]:
+        companion = companion_of(context)
         directory = new_verify_directory(runs, Identity.model_validate(standard.tape.header["recipe"]), context)
         document = verify_context(
             standard,
@@ -159,11 +165,15 @@ def verify_contexts(
             release=release,
             python=python,
             hosts=opened,
+            companion=ended.get(companion) if companion else None,
         )
+        ended[context] = directory
         return document, directory
 
     with hosts() as opened:
-        begun = in_turns(contexts)
+        # Those that may be held to a companion come last, so that it has ended.
+        later = [context for context in contexts if context in short and companion_of(context) in contexts]
+        begun = [*in_turns([context for context in contexts if context not in later]), *in_turns(later)]
         results = side_by_side(begun, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))
     of_context = dict(zip(begun, results, strict=True))
     return [of_context[context] for context in contexts]
