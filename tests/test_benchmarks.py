@@ -38,6 +38,7 @@ from tests.nightly.nights import a_cell, a_document, a_row
 from tests.runners import fork_server
 from tests.runners.harness import frameworks
 from vigil.audit.known import known_calls
+from vigil.audit.plan import EQUAL, GIVEN
 from vigil.digests import replace_listed
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.night import VERIFY
@@ -456,13 +457,14 @@ def test_the_pages_of_findings_say_what_the_record_of_releases_does():
 def test_what_is_float32_in_float64_is_recorded_apart_and_bounded(tmp_path, monkeypatch):
     """One call whose values are float32's and whose forward mode is 0: an entry without a bound would explain any value."""
 
-    def finding(quantity, ratio):
+    def finding(quantity, ratio, values=GIVEN):
         return SimpleNamespace(
             operator="resize", kind="wrong", way="tf.resize", mode="eager", quantity=quantity, precision="fp64", ratio=ratio,
-            problem="", known=None, script="shown.py",
+            problem="", known=None, script="shown.py", smallest=SimpleNamespace(values=values),
         )  # fmt: skip
 
     findings = [finding("outputs/0", 1.3e5), finding("gradients/x", 7e3), finding("forward/0", 1e11)]
+    findings.append(finding("gradients/x", 1e11, EQUAL))
     found = SimpleNamespace(framework="tensorflow", framework_version="2.21.0", findings=findings)
     monkeypatch.setattr(audits, "Audit", SimpleNamespace(read=lambda folder: found))
     monkeypatch.setattr(audits, "project_root", lambda: tmp_path)
@@ -477,11 +479,15 @@ def test_what_is_float32_in_float64_is_recorded_apart_and_bounded(tmp_path, monk
     (seen / "tensorflow_resize.py").write_text("its releases are on record")
     audits.record(tmp_path)
     entries = {each.name: each for each in known_calls(list_of_known)}
-    assert sorted(entries) == ["tensorflow_resize", "tensorflow_resize_float64"]
+    asked_of_resize = {"operator": "resize", "way": "tf.resize", "kind": "wrong", "precision": "fp64"}
+    assert sorted(entries) == ["tensorflow_resize", "tensorflow_resize_float64", "tensorflow_resize_of_equal_numbers"]
+    of_equal = {**asked_of_resize, "quantity": "gradients/x", "ratio": 1e11}
+    assert entries["tensorflow_resize_of_equal_numbers"].explains(**of_equal, form=f"n=33, fp64, {EQUAL}")
+    assert not any(each.explains(**of_equal, form="n=33, fp64") for each in entries.values())
     float32 = entries["tensorflow_resize_float64"]
     assert float32.quantities == ("*",)
     assert 1.3e5 < float32.most < 1e7
-    asked = {"operator": "resize", "way": "tf.resize", "kind": "wrong", "quantity": "outputs/0", "precision": "fp64"}
+    asked = {**asked_of_resize, "quantity": "outputs/0"}
     assert float32.explains(**asked, ratio=1.3e5)
     assert not any(each.explains(**asked, ratio=1e9) for each in entries.values())
     assert entries["tensorflow_resize"].explains(**asked | {"quantity": "forward/0"}, ratio=1e12)

@@ -31,7 +31,7 @@ from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
 from vigil.audit.known import FILE_NAME, known_calls
 from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, clean_folder, key_of, limits_of
-from vigil.audit.plan import ANY, GIVEN, LAYOUTS, PLAIN, Trial, plan
+from vigil.audit.plan import ANY, EQUAL, GIVEN, LAYOUTS, PLAIN, Trial, plan
 from vigil.audit.sweep import USUAL_MODES, Extent, answers_of, audit, read_answers
 from vigil.digests import append_listed, replace_listed
 from vigil.documents.audit import Audit, AuditFinding
@@ -116,14 +116,16 @@ def record(folder: Path) -> None:
     in float64 are a finding of their own, whose distance is bounded: one without a bound would explain whatever comes.
     """
     found = Audit.read(folder)
-    groups: dict[tuple[str, str, bool], list[AuditFinding]] = {}
+    groups: dict[tuple[str, str, bool, bool], list[AuditFinding]] = {}
     for each in found.findings:
         if each.known is None and each.kind != "died" and not _is_rounding(each):
-            groups.setdefault((each.operator, each.kind, _is_float32(each)), []).append(each)
+            is_of_equal = each.smallest.values == EQUAL  # which comes last: whatever shows with other numbers shows there first
+            groups.setdefault((each.operator, each.kind, _is_float32(each), is_of_equal), []).append(each)
     path = reference_directory() / NAME / FILE_NAME
     entries: list[dict[str, Any]] = yaml.safe_load(path.read_bytes()) or []
-    for (operator, kind, is_float32), group in sorted(groups.items()):
+    for (operator, kind, is_float32, is_of_equal), group in sorted(groups.items()):
         name = f"{found.framework}_{operator}" + ("" if kind == "wrong" else f"_{kind}") + ("_float64" if is_float32 else "")
+        name += "_of_equal_numbers" if is_of_equal else ""
         script = next((each.script for each in group if each.script), None)
         evidence = f"vigil audit {operator} --framework {found.framework}"
         if script:
@@ -143,7 +145,7 @@ def record(folder: Path) -> None:
             entry["precisions"] = sorted({each.precision for each in group})
             if len(ratios) == len(group) and (is_float32 or max(ratios) < _WRONG):
                 entry["most"] = float(f"{MARGIN * max(ratios):.3g}")
-        if forms := forms_of(group):
+        if forms := [f"*, {EQUAL}"] if is_of_equal else forms_of(group):
             entry["forms"] = forms
         entries = _with_entry(entries, entry)
     head = path.read_text(encoding="utf-8").splitlines()[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from vigil.audit.definitions import catalog
 from vigil.audit.entry import Entry
 from vigil.audit.exact import UNITS, exact_of
 from vigil.audit.judge import measure
-from vigil.audit.plan import Trial, plan
+from vigil.audit.plan import EQUAL, GIVEN, Trial, plan
 
 
 def entry(definition, *, is_elementwise=False, **arguments) -> Entry:
@@ -186,3 +188,89 @@ def test_whole_numbers_are_no_floating_point():
     assert exact.outputs[0].floors is None
     assert exact.outputs[0].where.all()
     assert UNITS["fp32"] == 2.0**-24
+
+
+def of_two(function, **more):
+    """Return an elementwise entry of two numbers."""
+    return entry(lambda x, y: function(x, y), is_elementwise=True, x=normal("n"), y=normal("n"), **more)
+
+
+def asked_equal(function):
+    """Return what is asked of a function of two numbers where they are equal or zero, what is right, and the numbers."""
+    trial = Trial(of_two(function), 0, {"n": 99}, {}, "fp64", values=EQUAL)
+    question = trial.question(5)
+    return question, exact_of(trial, question, 5), question.arguments["x"], question.arguments["y"]
+
+
+def test_elementwise_functions_are_asked_for_equal_numbers_in_float64():
+    """Last of all, so that what was drawn for the others stays; not in the quick form, nor where the entry says no."""
+    several = of_two(np.logaddexp)
+    assert [(each.values, each.precision) for each in plan(several)].count((EQUAL, "fp64")) == 1
+    assert plan(several)[-1].values == EQUAL
+    for without in (
+        plan(several, is_quick=True), plan(several, precisions=["fp32"]), plan(entry(soft, x=normal("n"))),
+        plan(dataclasses.replace(several, takes_equal=False)),
+    ):  # fmt: skip
+        assert {each.values for each in without} == {GIVEN}
+
+
+def test_equal_numbers_stay_where_a_function_is_defined():
+    """Of positive numbers none is negative, and where the definition gives no number, the numbers are as they were drawn."""
+    reciprocal = entry(lambda x: 1.0 / x, is_elementwise=True, x=uniform(0.5, 3.0, "n"))
+    trial = Trial(reciprocal, 0, {"n": 999}, {}, "fp64", values=EQUAL)
+    x = trial.arguments(5)["x"]
+    assert x.min() > 0.0
+    assert 0.1 < np.mean(x == 1.0) < 0.5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_combination_of_two_numbers_is_there_with_any_seed(seed):
+    """A known finding that shows at one of them alone shows in every audit."""
+    arguments = Trial(of_two(np.logaddexp), 0, {"n": 33}, {}, "fp64", values=EQUAL).arguments(seed)
+    x, y = arguments["x"], arguments["y"]
+    drawn = [~np.isin(np.abs(each), (0.0, 1.0)) for each in (x, y)]
+    pairs = ((a, b) for a in (0.0, 1.0, -1.0) for b in (0.0, 1.0, -1.0))
+    assert all(((x == a) & (y == b)).any() for a, b in pairs)
+    assert all(some.any() for some in ((x == y) & drawn[0], (x == -y) & drawn[0], drawn[0] & (y == 0.0), drawn[1] & (x == 0.0)))
+
+
+@pytest.mark.parametrize(
+    ("function", "gradient"),
+    [
+        (np.logaddexp, lambda x, y: 1.0 / (1.0 + np.exp(y - x))),
+        (np.hypot, lambda x, y: np.divide(x, np.hypot(x, y), where=np.hypot(x, y) > 0.0, out=np.zeros_like(x))),
+        (np.maximum, lambda x, y: (x > y) + 0.5 * (x == y)),
+        (np.maximum, lambda x, y: 1.0 * (x >= y)),
+        (lambda x, y: x * np.abs(x) + y, lambda x, y: 2.0 * np.abs(x)),
+        (lambda x, y: np.abs(x) * y, lambda x, y: np.sign(x) * y),
+    ],
+)
+def test_a_right_gradient_at_equal_numbers_is_right(function, gradient):
+    """Where the derivative jumps nothing is held to it, whichever of its sides a framework takes, or the middle."""
+    question, exact, x, y = asked_equal(function)
+    found = {"outputs/0": function(x, y), "gradients/x": gradient(x, y) * question.cotangents[0]}
+    measured = measure(question, exact, {**found, "gradients/y": exact.gradients["y"].values})
+    assert measured["gradients/x"].ratio < 4
+    assert measured["outputs/0"].ratio < 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda gradient, x, y: np.where(x == y, 2.0 * gradient, gradient),
+        lambda gradient, x, y: np.where(x == 0.0, 0.0, gradient),
+        lambda gradient, x, y: np.where(x == -y, np.nan, gradient),
+    ],
+)
+def test_a_gradient_that_is_wrong_at_equal_numbers_alone_is_seen(wrong):
+    """It is doubled, lost or not a number there; at numbers that are all different nothing shows it."""
+    question, exact, x, y = asked_equal(np.logaddexp)
+    right = question.cotangents[0] / (1.0 + np.exp(y - x))
+    rest = {"outputs/0": np.logaddexp(x, y), "gradients/y": exact.gradients["y"].values}
+    assert measure(question, exact, {**rest, "gradients/x": wrong(right, x, y)})["gradients/x"].ratio > 1e6
+    trial = Trial(of_two(np.logaddexp), 0, {"n": 99}, {}, "fp64")
+    question, exact = trial.question(5), exact_of(trial, trial.question(5), 5)
+    x, y = question.arguments["x"], question.arguments["y"]
+    right = question.cotangents[0] / (1.0 + np.exp(y - x))
+    rest = {"outputs/0": np.logaddexp(x, y), "gradients/y": exact.gradients["y"].values}
+    assert measure(question, exact, {**rest, "gradients/x": wrong(right, x, y)})["gradients/x"].ratio < 4

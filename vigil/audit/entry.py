@@ -36,6 +36,7 @@ class Entry:
     precisions: besides fp32.
     is_elementwise: one element of what it gives depends on one element of each argument, all of one shape.
     takes_any: NaN and infinities are tried as well; they go where the definition has them go.
+    takes_equal: of an elementwise one, equal numbers and zeros are tried as well, in float64.
     kept: arguments that stay in float32 where the others are in a reduced precision.
     is_program: it is a whole program, which compiles what it compiles: no mode applies to it.
     """
@@ -50,6 +51,7 @@ class Entry:
     precisions: tuple[str, ...] = PRECISIONS
     is_elementwise: bool = False
     takes_any: bool = False
+    takes_equal: bool = True
     kept: tuple[str, ...] = ()
     is_program: bool = False
 
@@ -91,6 +93,7 @@ def operator(
     precisions: Sequence[str] = PRECISIONS,
     is_elementwise: bool = False,
     takes_any: bool = False,
+    takes_equal: bool = True,
     kept: Sequence[str] = (),
     is_program: bool = False,
     **arguments: Argument,
@@ -107,7 +110,8 @@ def operator(
             Entry(
                 name=name, family=definition.__module__.rsplit(".", 1)[-1], definition=definition, arguments=dict(arguments),
                 sizes=tuple(sizes), parameters=tuple(parameters), source=source, precisions=tuple(precisions),
-                is_elementwise=is_elementwise, takes_any=takes_any, kept=tuple(kept), is_program=is_program,
+                is_elementwise=is_elementwise, takes_any=takes_any, takes_equal=takes_equal, kept=tuple(kept),
+                is_program=is_program,
             )
         )  # fmt: skip
         return definition

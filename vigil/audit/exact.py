@@ -7,6 +7,7 @@ https://doi.org/10.1137/1.9780898718027, section 1.5).
 Gradients are held to differences of the definition, not to a derivative that anyone wrote down: along directions, by central
 differences of fourth order. Each element of a direction is 1 or -1, so that an error of any element moves it. Elementwise
 operators are held in each element. Where two steps of the difference disagree, the derivative jumps, and nothing is held to it.
+At numbers that are equal or zero on purpose a jump may lie in the very middle: there the differences of both sides must agree.
 
 Outputs that are not floating are choices, and held exactly where rounding changes none. Equal numbers are moved alike for them: a
 tie that is there on purpose stays one, and what is right of it is told by the definition.
@@ -22,7 +23,7 @@ import numpy as np
 
 from runners.contract.audit.frame import Question
 from vigil.audit.derivatives import Derivatives, derivatives_of
-from vigil.audit.plan import Trial
+from vigil.audit.plan import EQUAL, Trial
 
 # Half of the distance from 1 to the next number. Float64 is held to what float32 within it would miss by far: the definition
 # itself is computed in no more than that.
@@ -37,6 +38,7 @@ _SHARE = 0.01  # of the root mean square of floors: an element is held to no les
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
 GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
 _KINK = 1e-7  # of a derivative, by which two steps may disagree
+_SIDES = 1e-4  # of a derivative, by which that of one side, of third order at a step of 1e-3, may differ from that of the other
 
 
 class Held(NamedTuple):
@@ -194,6 +196,12 @@ def _fourth_order(function: Callable[[float], np.ndarray | float], step: float) 
     return (8.0 * (function(step) - function(-step)) - (function(2.0 * step) - function(-2.0 * step))) / (12.0 * step)
 
 
+def _one_sided(function: Callable[[float], np.ndarray], step: float) -> np.ndarray:
+    """Return the derivative at 0 by the difference of third order to one side; to the other one of a negative step."""
+    differences = 18.0 * function(step) - 9.0 * function(2.0 * step) + 2.0 * function(3.0 * step) - 11.0 * function(0.0)
+    return differences / (6.0 * step)
+
+
 def _derivative(
     trial: Trial,
     arguments: dict[str, np.ndarray],
@@ -266,4 +274,7 @@ def _elements_gradient(
         floors = np.maximum(floors, GRADIENT_SHARE[question.precision] * typical)
         where = np.isfinite(values) & np.isfinite(floors) & (uncertainty <= _KINK * np.maximum(np.abs(values), size))
         where &= np.abs(np.where(np.isfinite(values), values, 0.0)) < _LARGEST[question.precision] / 4
+        if trial.values == EQUAL:
+            sides = np.abs(_one_sided(plain, _STEPS[0]) - _one_sided(plain, -_STEPS[0]))
+            where &= sides <= _SIDES * np.maximum(np.abs(values), size)
     return Held(values, floors, where)

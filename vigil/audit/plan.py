@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from vigil.audit.entry import Entry
 
 LAYOUTS = ("transposed", "strided", "offset", "channels_last")
 PLAIN = "plain"
-GIVEN, ANY = "given", "nan and infinities"
+GIVEN, ANY, EQUAL = "given", "nan and infinities", "zeros, ones and equal numbers"
 # No denormal numbers: TensorFlow and XLA take them as zero on CPUs.
 _ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 1e30, -1e30, 1.0, -1.0)
 # Groups must divide channels, and what is done around an image may be defined for windows with a middle alone.
@@ -62,6 +63,11 @@ class Trial(NamedTuple):
         found = self.entry.draw(random, self.sizes)
         if self.values == ANY:
             found = {name: _with_any(random, each) if each.dtype.kind == "f" else each for name, each in found.items()}
+        if self.values == EQUAL:
+            equal = _with_equal(random, found)
+            outputs = self.entry.evaluate(equal, self.parameters)
+            defined = np.logical_and.reduce([np.isfinite(each) for each in outputs])
+            found = {name: np.where(defined, equal[name], each) for name, each in found.items()}
         return found
 
     def _rounded(self, name: str, array: np.ndarray) -> np.ndarray:
@@ -74,7 +80,7 @@ class Trial(NamedTuple):
     def question(self, seed: int) -> Question:
         """Return what a runner is asked."""
         arguments, kind = self.arguments(seed), np.float64 if self.precision == "fp64" else np.float32
-        differentiated = self.entry.differentiated if self.values == GIVEN else ()
+        differentiated = self.entry.differentiated if self.values != ANY else ()
         outputs = self.entry.evaluate(arguments, self.parameters)
         random = np.random.default_rng((seed, zlib.crc32(self.id.encode()), 1))
         cotangents = tuple(
@@ -115,6 +121,30 @@ def _with_any(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
     return flat.reshape(array.shape)
 
 
+def _with_equal(random: np.random.Generator, arguments: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return arguments with numbers where formulas branch: 0, 1 and -1, and what equals the first argument, or minus it.
+
+    Of one or two arguments each combination is there, in random order: what is wrong at one shows with any seed. What would lie
+    beyond the numbers drawn stays as it was, but for 0 and 1: a function of positive numbers is asked for no negative one.
+    """
+    names = [name for name, array in arguments.items() if array.dtype.kind == "f" and array.size]
+    if not names:
+        return dict(arguments)
+    first, *others = names
+    shape = arguments[first].shape
+    counts = (4, *(6 for _ in others))
+    combinations = random.permutation(math.prod(counts))
+    chosen = np.unravel_index(random.permutation(np.resize(combinations, arguments[first].size)), counts)
+    found = dict(arguments)
+    for name, choice in zip(names, chosen, strict=True):
+        array = arguments[name]
+        values = [array, np.zeros(shape), np.ones(shape), -np.ones(shape)]
+        values += [] if name == first else [found[first], -found[first]]
+        equal = np.choose(choice.reshape(shape), values)
+        found[name] = np.where((equal >= min(array.min(), 0.0)) & (equal <= max(array.max(), 1.0)), equal, array)
+    return found
+
+
 def plan(
     entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, derives_largely: bool = False,
     precisions: Sequence[str] = (), devices: int = 1,
@@ -151,6 +181,8 @@ def plan(
                 tried.append((middle, entry.parameters[-1], precision, PLAIN, GIVEN, derives_largely))
             elif precision != "fp32":
                 tried += [(size, entry.parameters[-1], precision, PLAIN, GIVEN, False) for size in (middle, large)]
+        if entry.is_elementwise and entry.takes_equal and entry.differentiated and "fp64" in allowed:
+            tried += [(middle, each, "fp64", PLAIN, EQUAL, derives_largely) for each in entry.parameters]
     return [Trial(entry, number, *each) for number, each in enumerate(tried)]
 
 
