@@ -1,0 +1,25 @@
+"""x to the 0 is 1 everywhere, and its gradient by x 0; at x = 0 it is NaN in TensorFlow and JAX, where the exponent is an array.
+
+The first argument is the framework.
+"""
+
+import sys
+
+framework = sys.argv[1] if sys.argv[1:] else "tensorflow"
+if framework == "tensorflow":
+    import tensorflow as tf
+
+    x, n = tf.constant([0.0, 1.0]), tf.constant([0.0, 0.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        value = tf.math.pow(x, n)
+    got = tape.gradient(value, x).numpy().tolist()
+else:
+    import jax
+    import jax.numpy as jnp
+
+    x, n = jnp.asarray([0.0, 1.0]), jnp.asarray([0.0, 0.0])
+    got = jax.grad(lambda x: jnp.power(x, n).sum())(x).tolist()
+is_right = got == [0.0, 0.0]
+print("RIGHT" if is_right else "WRONG", "got", got, "expected", [0.0, 0.0])
+raise SystemExit(not is_right)
