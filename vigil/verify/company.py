@@ -27,6 +27,7 @@ from vigil.verify.limits import Limits
 from vigil.verify.standard_cases import StandardCase, Tensors, derived, shown
 
 # Of a gradient that should be nearly zero, a wrong one may be any number of times as large: that says nothing of its rounding.
+# Those of compiled moco_lite are 4.3 to 6.1 times as large (bf16, PyTorch 2.13.0, Intel Xeon, 2026-11-27).
 _LARGEST = 32.0
 
 
