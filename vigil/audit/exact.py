@@ -38,7 +38,9 @@ _SHARE = 0.01  # of the root mean square of floors: an element is held to no les
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
 GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
 _KINK = 1e-7  # of a derivative, by which two steps may disagree
-_SIDES = 1e-4  # of a derivative, by which that of one side, of third order at a step of 1e-3, may differ from that of the other
+# Of a derivative, by which that of one side, of third order at a step of 1e-3, may differ from that of the other. Of 7,006
+# derivatives of 149 functions at equal numbers none differs by 1.8e-5 to 0.034 (NumPy in float64, seed 0, 2026-11-27).
+_SIDES = 1e-3
 
 
 class Held(NamedTuple):
