@@ -252,6 +252,8 @@ def prune(*, unused_seconds: float) -> list[Pruned]:
             with _lock_of(directory, wait=False):
                 stamp = directory / LAST_USED
                 used = stamp.stat().st_mtime if stamp.exists() else 0.0
+                if not directory.is_dir():  # a process beside this one has removed it since
+                    continue
                 if not is_complete(directory) or time.time() - used >= unused_seconds:
                     outcomes.append(_removed(directory))
         except Held:
@@ -282,7 +284,8 @@ def prune_to(most: int) -> list[Pruned]:
         if total <= most:
             break
         with contextlib.suppress(Held), _lock_of(environment.directory, wait=False):
-            outcomes.append(_removed(environment.directory))
+            if environment.directory.is_dir():  # unless a process beside this one has removed it since
+                outcomes.append(_removed(environment.directory))
             total -= environment.size
     return outcomes
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fcntl
 import json
 import os
+import shutil
 import threading
 import time
 
@@ -271,6 +273,23 @@ def test_prune_to_a_size_leaves_room_on_the_disk(fake, cache, monkeypatch):
     usage = store.shutil.disk_usage(cache)
     monkeypatch.setattr(store.shutil, "disk_usage", lambda path: usage._replace(free=2**30))
     assert len(prune_to(2**60)) == 2
+
+
+def test_prune_passes_over_what_another_process_has_removed(fake, cache, monkeypatch):
+    """Two searches side by side list the same environments, and each would remove the same one."""
+    obtain(parse_release(JAX))
+    lock_of = store._lock_of
+
+    @contextlib.contextmanager
+    def late(directory, **options):
+        shutil.rmtree(directory, ignore_errors=True)
+        with lock_of(directory, **options) as lock:
+            yield lock
+
+    monkeypatch.setattr(store, "_lock_of", late)
+    assert prune_to(0) == []
+    (cache / "torn").mkdir()
+    assert prune(unused_seconds=0.0) == []
 
 
 def test_prune_leaves_what_is_being_built(fake, cache):
