@@ -41,6 +41,14 @@ _TYPES = {
     "UnpicklingError": "corrupt_data",
     "UnidentifiedImageError": "corrupt_data",
     "ParserError": "corrupt_data",
+    "ScannerError": "corrupt_data",
+    "ConstructorError": "corrupt_data",
+    "ComposerError": "corrupt_data",
+    "ParseError": "corrupt_data",
+    "EmptyDataError": "corrupt_data",
+    "ReadError": "corrupt_data",
+    "LZMAError": "corrupt_data",
+    "ExtraData": "corrupt_data",
     "EOFError": "corrupt_data",
     "DataLossError": "corrupt_data",
     "MemoryError": "out_of_memory",
@@ -58,6 +66,8 @@ _TYPES = {
     "DeadlineExceededError": "network_unreachable",
     "PermissionDeniedError": "permission_denied",
     "UnimplementedError": "not_implemented",
+    "UnsupportedOperatorError": "not_implemented",
+    "NotSupportedError": "not_implemented",
     "OperatorNotAllowedInGraphError": "framework_api_misuse",
     "InaccessibleTensorError": "framework_api_misuse",
     "ConcretizationTypeError": "framework_api_misuse",
@@ -68,7 +78,12 @@ _TYPES = {
     "UnexpectedTracerError": "framework_api_misuse",
     "KeyReuseError": "framework_api_misuse",
     "ScopeParamShapeError": "tensor_mismatch",
+    "IndivisibleError": "tensor_mismatch",
     "ScopeParamNotFoundError": "key_not_found",
+    "DistNetworkError": "network_unreachable",
+    "ConnectTimeout": "network_unreachable",
+    "ReadTimeout": "network_unreachable",
+    "BrokenProcessPool": "killed",
     "KeyboardInterrupt": "killed",
 }
 # errno(3), as Linux has them.
@@ -80,6 +95,7 @@ _ERRNO = {
     **dict.fromkeys((-2, -3, 32, 101, 104, 110, 111, 113), "network_unreachable"),
 }
 _SYSTEM = (
+    ("library_not_found", r"\bpip install|requires [\w.-]+ to (?:function|be installed)|[Pp]lease install"),
     ("library_not_found", r"cannot open shared object file|undefined symbol|version `\S+' not found|Could not load this library"),
     ("permission_denied", r"Permission denied|Read-only file system|Operation not permitted"),
     (
@@ -91,8 +107,12 @@ _SYSTEM = (
     ("path_not_found", r"No such file or directory|(?i:file not found)|Failed to find any matching files"),
     (
         "path_not_found",
-        r"(?i)\b(?:file(?:name)?|directory|folder|path)\b.*\b(?:does(?: not|n't) exist|(?:can|could) ?not be found)",
+        r"(?i)\b(?:file(?:name)?|directory|folder|path|checkpoint)s?\b.*\b(?:do(?:es)?(?: not|n't) exist|not (?:be )?found)",
     ),
+    ("corrupt_data", r"^DATA_LOSS: "),
+    ("permission_denied", r"^PERMISSION_DENIED: "),
+    ("network_unreachable", r"^(?:UNAVAILABLE|DEADLINE_EXCEEDED): "),
+    ("not_implemented", r"^UNIMPLEMENTED: "),
     ("network_unreachable", r"Connection refused|Connection reset|timed out after .* connect|Name or service not known"),
     ("network_unreachable", r"Max retries exceeded|failed to connect|Temporary failure in name resolution"),
 )
@@ -109,26 +129,34 @@ _SHAPES = (
     r"|[Ss]izes of tensors must match"
     r"|[Ii]ncompatible shapes|size-incompatible|Dimensions must be equal|is incompatible with the layer|to have the same shape"
     r"|shape of the target variable|must have equal types|equal dtypes|was expected to be an? \w+ tensor but is an?"
-    r"|same dtype|expected scalar type|Expected all tensors to be on the same device|expected m1 and m2"
+    r"|same dtype|\btypes?\b.* (?:should|must) be the same|has type \S+ that does not match|must have (?:the )?same batch"
+    r"|expected scalar type|Expected all tensors to be on the same device|expected m1 and m2"
 )
 _MISUSE = (
     r"does not require grad|backward through the graph a second time|grad can be implicitly created only for scalar"
     r"|leaf Variable that requires grad is being used in an in-place|modified by an inplace operation"
     r"|Can't call numpy\(\) on Tensor that requires grad|Default process group has not been initialized"
-    r"|You must call `compile|compute one set of gradients|singleton tf.Variables|tried to create variables on non-first call"
+    r"|[Yy]ou must call|compute one set of gradients|singleton tf.Variables|tried to create variables on non-first call"
     r"|KerasTensor cannot be used|'SymbolicTensor' object|immutable and do not support in-place|only defined for scalar-output"
     r"|Non-hashable static|Array has been deleted|Tracer\b"
-    r"|not (?:yet )?been (?:built|compiled|initialized)"
-    r"|not compatible with input tensor's size and stride|data-dependent expression|on unbound modules"
-    r"|Inference tensors cannot be saved for backward|Inplace update to inference tensor"
+    r"|not (?:yet )?been (?:built|compiled|initialized)|before (?:calling|using) |isn't yet built|executing eagerly"
+    r"|not compatible with input tensor's size and stride|[Dd]ata-dependent|on unbound modules|is out of scope"
+    r"|Inference tensors cannot be saved for backward|Inplace update to inference tensor|is not settable"
+    # Calls in another order than the framework's, or more often.
+    r"|(?:must|should|can(?:not|'t)?|may) (?:not |only )?be (?:called|used|invoked)"
+    r" (?:before|after|in(?:side)?|outside|within|under|for|when)\b|[Pp]lease call"
+    r"|already (?:been )?(?:initiali[sz]ed|built|compiled|consumed|freed|closed|started|entered)|more than once"
 )
 # A quantity of tensors, and that it is not as it should be, in one line and in either order.
-_QUANTITY = r"\b(?:shapes?|sizes?|dimensions?|dims?|rank|dtypes?|types)\b"
+_QUANTITY = r"\b(?:shapes?|sizes?|dimensions?|dims?|ndim|rank|dtypes?|types)\b"
 _DIFFERS = (
-    r"\b(?:match|mismatch|equal|differ|different|same|incompatible|not compatible|inconsistent|unequal|expected|requested|but got"
-    r"|consistent)\b"
+    r"\b(?:match(?:es|ing)?|mismatch|equal|differ|different|same|incompatible|not compatible|inconsistent|unequal"
+    r"|expect(?:s|ed)|requested|but (?:got|it has|is|was)|consistent)\b"
 )
-_ARGUMENTS = r"unexpected keyword argument|missing \d+ required|takes \d+ positional argument|takes from \d+ to \d+ positional"
+_ARGUMENTS = (
+    r"unexpected keyword argument|missing \d+ required|takes \d+ positional argument|takes from \d+ to \d+ positional"
+    r"|(?:takes|expected) (?:at (?:most|least)|exactly|no) (?:\d+ )?(?:positional )?arguments?"
+)
 # In their order, for exceptions of any type that says nothing by itself.
 _MESSAGES = (
     *_SYSTEM,
@@ -144,14 +172,19 @@ _MESSAGES = (
         r"(?i)\b(?:ind(?:ex|ices)|axis|label|target|token|class)\b.*(?:out of (?:bounds|range)|outside|is not in \[)",
     ),
     ("illegal_index", r"[Cc]lass values must be|Invalid reduction dimension|Assertion `srcIndex < srcSelectDimSize"),
+    ("key_not_found", r"(?i)\b(?:feature|column|entry|variable)s?\b.*(?:not (?:be )?found|is missing|not present)"),
     ("key_not_found", r"(?i)\bkeys?(?:\(s\))?\W.*(?:not match|not present|not found)|(?:Missing|Unexpected) key\(s\) in"),
     ("not_implemented", r"not implemented for|does not support (?!item)|only supports|not yet implemented"),
     ("not_implemented", r"not supported (?:on|for)"),
     ("unexpected_encoding", r"[Ii]nvalid formatting on input string"),
     ("corrupt_data", r"\[Op:(?:Parse|Decode)|Invalid PNG|Invalid JPEG|Unknown image file format"),
     ("corrupt_data", r"Expect \d+ fields|incomplete input|[Cc]ould not parse"),
-    ("corrupt_data", r"PytorchStreamReader failed|[Tt]runcated|[Cc]orrupt|Failed to read all data|incorrect header check"),
+    ("corrupt_data", r"PytorchStreamReader failed|[Tt]runcated\b|[Cc]orrupt|Failed to read all data|incorrect header check"),
     ("corrupt_data", r"could not convert string .* at row|Error tokenizing data|cannot identify image file"),
+    ("path_not_found", r"\b[Nn]o (?:\w+ )*(?:files?|checkpoints?|images?) (?:were |was )?found"),
+    ("type_mismatch", r"(?:must|should|to) be (?:an? )?(?:[\w.`]+ )*instance\b|[Oo]nly instances of|must be iterable"),
+    ("type_mismatch", r"[Uu]n(?:recognized|supported|known) (?:data )?type|\(of type <class|[Ii]nvalid type"),
+    ("type_mismatch", r"(?:should|must) be (?:an? )?(?:float|int|integer|bool|str|string|callable)\b"),
 )  # fmt: skip
 _COMPILED = tuple((category, re.compile(pattern, re.MULTILINE)) for category, pattern in _MESSAGES)
 _NOT_FINITE_LOSS = re.compile(
@@ -160,7 +193,9 @@ _NOT_FINITE_LOSS = re.compile(
     + r"|returned nan values|\bnan\b.*generated|had (?:nan|-?inf)|Detected Infinity or NaN"
 )
 _UNLIKE = re.compile(
-    rf"(?i){_QUANTITY}.*{_DIFFERS}|{_DIFFERS}.*{_QUANTITY}|must be a \dD tensor|must be broadcastable|structure error"
+    rf"(?i){_QUANTITY}.*{_DIFFERS}|{_DIFFERS}.*{_QUANTITY}|(?:must be|expected) an? (?:scalar|vector|matrix)\b"
+    r"|must be (?:an? )?\d-?D(?:imensional)?\b|at least \d dimensions|\b\d-?D\b.*\b(?:input|tensor)"
+    r"|(?:received|got|found|given)\b.*\bshapes?\b|size .* must be unchanged|must be broadcastable|structure error"
     r"|greater than actual input size"
 )
 # As TensorFlow's assertions end, which are no assertions of Python's.
@@ -175,13 +210,20 @@ _READERS = re.compile(
 
 _HINTS = {
     **dict.fromkeys(("ValueError", "OverflowError", "ArgumentError", "InvalidArgumentError"), "illegal_argument"),
+    "NotFoundError": "path_not_found",
+    "FailedPreconditionError": "framework_api_misuse",
     "ResourceExhaustedError": "out_of_memory",  # TensorFlow's word for a full disk, too
 }
 
 # Where frameworks have exceptions of their own for wrong use of them.
 _OWN = ("flax.errors.", "jax.errors.", "torch._dynamo.exc.", "torch.fx.experimental.")
 _FRAMEWORKS = re.compile(r"/site-packages/(?:torch|tensorflow|keras|jax|flax|optax)/")
-_OF_TENSORS = re.compile(r"(?i)tensor|autograd|backward|\bgraph\b|\bmodule\b")
+# Of a RuntimeError that a framework raises, in their order.
+_OF_THEIRS = (
+    ("not_implemented", re.compile(r"(?i)\b(?:not|un)(?: (?:yet|currently))? ?supported\b")),
+    ("framework_api_misuse", re.compile(r"(?i)tensor|autograd|backward|\b(?:graph|module|layer|optimizer|parameters?|trace)\b")),
+    ("illegal_argument", re.compile(r"(?i)\b(?:(?:must|should) be|cannot be|invalid|expected)\b")),
+)
 
 
 class Found(NamedTuple):
@@ -196,6 +238,8 @@ def category_of(raised: Raised) -> Found | None:
     """Return the category of an exception, or None where neither type nor message says one."""
     name, message = raised.name, raised.message[:_MOST_READ]
     is_read = bool(raised.frames) and _READERS.search(raised.frames[-1].file) is not None
+    if name == "KeyError" and "is not a file in the archive" in message:  # an array that NumPy's archive has not
+        return Found("key_not_found", "evidence", raised.line)
     if name in ("IndexError", "KeyError") and is_read:  # of what was read, and no container of the program's
         return Found("corrupt_data", "evidence", raised.line)
     if category := _by_type(raised, name, message):
@@ -209,25 +253,27 @@ def category_of(raised: Raised) -> Found | None:
         return Found("loss_nan", "rule", raised.line)
     if is_read:
         return Found("corrupt_data", "rule", raised.line)
+    if name == "TypeError" and re.search(_ARGUMENTS, message):
+        return Found("illegal_argument", "rule", raised.line)
     if _UNLIKE.search(message):
         return Found("tensor_mismatch", "rule", raised.line)
     if name == "AttributeError":
         return Found("attribute_not_found", "evidence", raised.line)
     if name == "TypeError":
-        return Found("illegal_argument" if re.search(_ARGUMENTS, message) else "type_mismatch", "rule", raised.line)
+        return Found("type_mismatch", "rule", raised.line)
     return None
 
 
 def _by_type(raised: Raised, name: str, message: str) -> str | None:
     if name in _TYPES:
         return _TYPES[name]
-    if raised.type == "zlib.error":
+    if raised.type in ("zlib.error", "struct.error"):
         return "corrupt_data"
     if (errno := re.search(r"\[Errno (-?\d+)\]", message)) and (category := _ERRNO.get(int(errno[1]))):
         return category
     if name == "FloatingPointError":
         return "division_by_zero" if "divide by zero" in message else "loss_nan"
-    if name in ("TypeError", "AttributeError") and _NONE.search(message):
+    if name in ("TypeError", "AttributeError", "ValueError") and _NONE.search(message):
         return "null_reference"
     return None
 
@@ -246,8 +292,10 @@ def hint_of(raised: Raised) -> str | None:
     last = raised.frames[-1] if raised.frames else None
     is_theirs = last is not None and (not last.source.startswith("raise") or _FRAMEWORKS.search(last.file) is not None)
     is_own = raised.type.startswith(_OWN) and raised.name != "JaxRuntimeError"  # a status of any kind
-    if is_own or (raised.name == "RuntimeError" and is_theirs and _OF_TENSORS.search(raised.message)):
+    if is_own:
         return "framework_api_misuse"
+    if raised.name == "RuntimeError" and is_theirs:
+        return next((category for category, pattern in _OF_THEIRS if pattern.search(raised.message)), None)
     return None
 
 

@@ -105,7 +105,9 @@ def _read(lines: Sequence[str], start: int, header: re.Match[str], found: Sequen
             message = [raised[2] or ""]
             end = number + 1
             while end < len(lines) and len(message) < _MOST_LINES_OF_A_MESSAGE and not _ends_message(lines[end]):
-                message.append(lines[end][indent:])
+                # Where in a graph it arose, a frame a line, says nothing of what.
+                if lines[end].strip() and not _FRAME.match(lines[end][indent:]):
+                    message.append(lines[end][indent:])
                 end += 1
             text = _said("\n".join(message), type=raised[1])
             # The message may begin with the traceback of another process.
@@ -164,7 +166,9 @@ def _cause_first(chain: Sequence[Raised]) -> list[Raised]:
     cause = 0
     for place in range(1, len(chain)):
         each = chain[place]
-        if each.relation == "nested" or (each.relation == "context" and not _wraps(chain[place - 1], each)):
+        # What a table of kernels has not is not implemented, whatever the lookup raised.
+        says_more = each.relation == "cause" and each.name == "NotImplementedError"
+        if says_more or each.relation == "nested" or (each.relation == "context" and not _wraps(chain[place - 1], each)):
             cause = place
     return [chain[cause], *chain[cause + 1 :], *reversed(chain[:cause])]
 
