@@ -51,8 +51,6 @@ _TYPES = {
     "ExtraData": "corrupt_data",
     "EOFError": "corrupt_data",
     "DataLossError": "corrupt_data",
-    "MemoryError": "out_of_memory",
-    "_ArrayMemoryError": "out_of_memory",
     "OutOfMemoryError": "out_of_memory",
     "NanLoss": "loss_nan",
     "NanDetections": "loss_nan",
@@ -175,13 +173,13 @@ _MESSAGES = (
     ("key_not_found", r"(?i)\b(?:feature|column|entry|variable)s?\b.*(?:not (?:be )?found|is missing|not present)"),
     ("key_not_found", r"(?i)\bkeys?(?:\(s\))?\W.*(?:not match|not present|not found)|(?:Missing|Unexpected) key\(s\) in"),
     ("not_implemented", r"not implemented for|does not support (?!item)|only supports|not yet implemented"),
-    ("not_implemented", r"not supported (?:on|for)"),
+    ("not_implemented", r"not supported (?:on|for)|\b[Oo]nly \w+(?: \w+)? is supported"),
     ("unexpected_encoding", r"[Ii]nvalid formatting on input string"),
     ("corrupt_data", r"\[Op:(?:Parse|Decode)|Invalid PNG|Invalid JPEG|Unknown image file format"),
     ("corrupt_data", r"Expect \d+ fields|incomplete input|[Cc]ould not parse"),
     ("corrupt_data", r"PytorchStreamReader failed|[Tt]runcated\b|[Cc]orrupt|Failed to read all data|incorrect header check"),
     ("corrupt_data", r"could not convert string .* at row|Error tokenizing data|cannot identify image file"),
-    ("path_not_found", r"\b[Nn]o (?:\w+ )*(?:files?|checkpoints?|images?) (?:were |was )?found"),
+    ("path_not_found", r"\b[Nn]o (?:\w+ )*(?:files?|checkpoints?|images?) (?:(?:were |was )?found|match)"),
     ("type_mismatch", r"(?:must|should|to) be (?:an? )?(?:[\w.`]+ )*instance\b|[Oo]nly instances of|must be iterable"),
     ("type_mismatch", r"[Uu]n(?:recognized|supported|known) (?:data )?type|\(of type <class|[Ii]nvalid type"),
     ("type_mismatch", r"(?:should|must) be (?:an? )?(?:float|int|integer|bool|str|string|callable)\b"),
@@ -245,7 +243,8 @@ def category_of(raised: Raised) -> Found | None:
     if category := _by_type(raised, name, message):
         return Found(category, "evidence", raised.line)
     if name == "AssertionError" or _ASSERTED.search(message):
-        return Found(_of_assertion(message), "rule", raised.line)
+        source = raised.frames[-1].source if raised.frames else ""
+        return Found(_of_assertion(message, source), "rule", raised.line)
     for category, pattern in _COMPILED:
         if found := pattern.search(message):
             return Found(category, "rule", _line_at(raised, message, found.start()))
@@ -267,6 +266,8 @@ def category_of(raised: Raised) -> Found | None:
 def _by_type(raised: Raised, name: str, message: str) -> str | None:
     if name in _TYPES:
         return _TYPES[name]
+    if name.endswith("MemoryError"):
+        return "out_of_memory"
     if raised.type in ("zlib.error", "struct.error"):
         return "corrupt_data"
     if (errno := re.search(r"\[Errno (-?\d+)\]", message)) and (category := _ERRNO.get(int(errno[1]))):
@@ -316,6 +317,7 @@ _LINES = tuple(
         ("network_unreachable", r"UNAVAILABLE: |DEADLINE_EXCEEDED: |failed to connect to all addresses"),
         ("network_unreachable", r"Temporary failure in name resolution|Connection refused|Max retries exceeded|[Dd]ns error"),
         ("library_not_found", r"No matching distribution found|Could not find a version that satisfies|No solution found when"),
+        ("illegal_argument", r"\b[Uu]nknown (?:command.line )?flags? in\b"),
         ("illegal_argument", r": error: (?:unrecognized arguments|argument |the following arguments are required)"),
         ("out_of_memory", r"std::bad_alloc|[Oo]ut of memory: Killed process|oom-kill|Cannot allocate memory"),
         ("disk_full", r"No space left on device"),
@@ -325,10 +327,12 @@ _LINES = tuple(
 )
 
 
-def _of_assertion(message: str) -> str:
+def _of_assertion(message: str, source: str) -> str:
     """Return the category of an assertion: its author's words are no system's, but for what only a framework says."""
     if re.search(_DEVICE, message):
         return "device_unavailable"
-    if re.search(_NOT_FINITE, message) and re.search(r"loss|grad", message):
+    # Most have no words: what is asserted stands in the line.
+    said = message or source
+    if re.search(_NOT_FINITE + r"|is_?(?:nan|inf|finite)\b", said) and re.search(r"loss|grad", said):
         return "loss_nan"
     return "illegal_argument"

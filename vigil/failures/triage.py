@@ -33,6 +33,7 @@ _SAID = {
     "interrupted": "killed",
 }
 _OF_PROGRAM = "program"
+_OF_A_LAUNCHER = "ChildFailedError"
 # What ends a process that is past its exceptions.
 _ENDING = ("killed", "out_of_memory", "native_crash", "disk_full")
 _NOT_FINITE = re.compile(r"(?i)\bloss\b.{0,20}?[=: ]\s*[-+]?(?:nan|inf(?:inity)?)\b")
@@ -111,6 +112,8 @@ def _decided(evidence: Evidence) -> tuple[str, Basis, str | None]:
     if evidence.said in ("hang", "interrupted"):
         return _SAID[evidence.said], "evidence", evidence.message
     chain = deciding(evidence.log)
+    if chain and chain[0].name == _OF_A_LAUNCHER:  # of what it launched, that it failed: what that said stands above
+        chain = []
     if number in _ENDED_FROM_OUTSIDE:  # whatever was logged before, it did not end the process
         return "killed", "evidence", ended
     if number is signal.SIGXFSZ:
