@@ -120,6 +120,7 @@ def begin(
     jobs: int,
     most_runs: int = MOST_RUNS,
     smaller: Shrinking | None = None,
+    here: Callable[[str], Outcome] | None = None,
     tell: Tell = lambda text: None,
 ) -> Work:
     """Run a script some times where the failure was seen, and write down what it said.
@@ -128,6 +129,7 @@ def begin(
 
     Args:
         most_runs: where it is always right at first, so many, since it may be a race.
+        here: runs it once under a fault's argument; None: by `python`, and nothing is kept for a search.
     """
     began = time.monotonic()
     own = directory / SCRIPT
@@ -138,7 +140,7 @@ def begin(
     outcomes: list[Outcome] = []
     # Where it is sometimes right, or always at first, it may be a race: that takes more runs to see.
     while len(outcomes) < FIRST_RUNS or (len(outcomes) < most_runs and any(each.kind == RIGHT for each in outcomes)):
-        outcomes.append(run(fault_argument(fault, framework)))
+        outcomes.append((here or run)(fault_argument(fault, framework)))
     wrong = [each for each in outcomes if each.kind == WRONG]
     like = like_of([each.line for each in wrong])
     without = run("").line if fault else None

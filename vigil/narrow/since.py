@@ -187,7 +187,8 @@ def search(
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
             ahead: set[int] = set()
-            while probes := found.history.next():
+            # Where it was seen and says nothing now, what others say is no answer: that is withheld.
+            while not _is_mute(found.history.outcomes.get(-1 if place is None else place)) and (probes := found.history.next()):
                 found.rounds += 1
                 running: dict[Future[list[Outcome]], Probe] = {pool.submit(look, probe): probe for probe in probes}
                 while running:
@@ -207,6 +208,11 @@ def search(
             raise
     found.seconds = time.monotonic() - began
     return found
+
+
+def _is_mute(outcomes: Sequence[Outcome] | None) -> bool:
+    """Was a release looked at, and gave no evidence?"""
+    return bool(outcomes) and not any(each.is_evidence for each in outcomes or ())
 
 
 def _ahead(history: History, begun: set[int], running: Iterable[Probe]) -> Probe | None:

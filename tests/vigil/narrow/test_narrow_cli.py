@@ -184,6 +184,16 @@ def test_the_release_in_which_it_was_seen_is_met_or_nothing_is_answered(
     assert said in found.releases.says
 
 
+def test_a_search_ends_where_the_release_in_which_it_was_seen_says_nothing(written, narrow, monkeypatch) -> None:
+    """Whatever other releases say, the answer would be withheld: none of them is built."""
+    monkeypatch.setattr(
+        "vigil.narrow.narrow._runner", lambda *arguments: lambda fault: Outcome(WRONG, "WRONG got 2.0 expected 1.0", 0.0)
+    )
+    ended, found, _ = narrow("2.0 if version < (0, 9, 0) else 1 / 0", "--since", "--jobs", "1")
+    assert (ended, found.state, found.releases.rounds) == (4, "withheld", 1)
+    assert "jax 0.9.0, in which it was seen, gives no evidence in an environment of its own" in found.releases.says
+
+
 def test_no_room_for_an_environment_is_no_release_s_fault(written, narrow, tmp_path, monkeypatch, capfd) -> None:
     """Making the virtual environment fails: the search ends, and with room again the release is looked at."""
     script, rule = tmp_path / "script.py", "2.0 if version >= (0, 4, 0) else 1.0"
