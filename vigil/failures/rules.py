@@ -170,6 +170,7 @@ _MESSAGES = (
         r"(?i)\b(?:ind(?:ex|ices)|axis|label|target|token|class)\b.*(?:out of (?:bounds|range)|outside|is not in \[)",
     ),
     ("illegal_index", r"[Cc]lass values must be|Invalid reduction dimension|Assertion `srcIndex < srcSelectDimSize"),
+    ("key_not_found", r"^Missing (?:data|keys?|values?) for "),
     ("key_not_found", r"(?i)\b(?:feature|column|entry|variable)s?\b.*(?:not (?:be )?found|is missing|not present)"),
     ("key_not_found", r"(?i)\bkeys?(?:\(s\))?\W.*(?:not match|not present|not found)|(?:Missing|Unexpected) key\(s\) in"),
     ("not_implemented", r"not implemented for|does not support (?!item)|only supports|not yet implemented"),
@@ -181,7 +182,7 @@ _MESSAGES = (
     ("corrupt_data", r"could not convert string .* at row|Error tokenizing data|cannot identify image file"),
     ("path_not_found", r"\b[Nn]o (?:\w+ )*(?:files?|checkpoints?|images?) (?:(?:were |was )?found|match)"),
     ("type_mismatch", r"(?:must|should|to) be (?:an? )?(?:[\w.`]+ )*instance\b|[Oo]nly instances of|must be iterable"),
-    ("type_mismatch", r"[Uu]n(?:recognized|supported|known) (?:data )?type|\(of type <class|[Ii]nvalid type"),
+    ("type_mismatch", r"[Uu]n(?:recognized|supported|known) (?:data |object )?type|\(of type <class|[Ii]nvalid type"),
     ("type_mismatch", r"(?:should|must) be (?:an? )?(?:float|int|integer|bool|str|string|callable)\b"),
 )  # fmt: skip
 _COMPILED = tuple((category, re.compile(pattern, re.MULTILINE)) for category, pattern in _MESSAGES)
