@@ -37,6 +37,23 @@ def test_the_corpus_is_told_right():
     assert [one.name for one in LEFT if one.is_near_miss and told(one).category != one.category] == []
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "torch/launcher_given_script_not_there",  # what was launched says it, above the launcher's traceback
+        "tensorflow/token_beyond_embedding_table",  # below forty lines of where in the graph it arose
+        "tensorflow/gradient_none_clipped",  # a ValueError about None
+        "jax/orthogonal_init_in_bfloat16",  # raised from a lookup that found nothing
+        "jax/npz_without_label_array",  # a KeyError of a reader, about the program's key
+        "jax/half_precision_loss_overflows",  # an assertion without words
+    ],
+)
+def test_what_takes_more_than_words_is_told_right(name):
+    """Each has a way of its own to be told, which no other failure of the corpus needs."""
+    [one] = [each for each in LEFT if f"{each.table}/{each.name}" == name]
+    assert told(one).category == one.category
+
+
 @pytest.mark.parametrize("blind", ["deciding", "category_of", "category_of_line"])
 def test_a_triage_that_sees_less_is_caught(monkeypatch, blind):
     """Without chains of exceptions, their types, or what shells and native code say, fewer are told right."""
