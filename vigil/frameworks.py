@@ -34,6 +34,7 @@ class Framework:
     issues: the public repository, on GitHub, in which its users tell of what is wrong with it.
     costs: by mode.
     audit: seconds of a family of operators in the quick form of an audit, as the framework is used (docs/audit.md).
+    undeclared: packages that releases of it import at times, and do not require.
     beside: packages that every environment of it has at one version, since it works with no newer ones.
     sized: modes of which the compiled programs tell, before they run, what memory they take.
     """
@@ -46,6 +47,7 @@ class Framework:
     issues: str
     costs: dict[str, ModeCost]
     audit: float
+    undeclared: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     sized: tuple[str, ...] = ()
 
@@ -91,6 +93,7 @@ TABLE: dict[str, Framework] = {
                 "compile": ModeCost((90.0, 75.8), 150.0),
             },
             audit=13.0,
+            undeclared=("setuptools",),  # to compile, up to 2.10
         ),
         Framework(
             name="tensorflow",

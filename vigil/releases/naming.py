@@ -52,7 +52,7 @@ class Release:
         """
         row = OF_BATCH_NORM[self.framework]
         carrier = self.distribution if self.distribution in row.carriers else row.distribution
-        asked = dict.fromkeys(("numpy", carrier, *row.companions), "")
+        asked = dict.fromkeys(("numpy", carrier, *row.companions, *row.undeclared), "")
         if self.is_pre:
             # PEP 440: a specifier that names a pre-release allows them, for this package and no other.
             asked |= dict.fromkeys((self.distribution, *row.siblings), ">=0.dev0")

@@ -54,7 +54,7 @@ class FakeInstaller:
 
     def __init__(self) -> None:
         self.newest = {"torch": "2.0", "jax": "0.10.2", "tensorflow-cpu": "2.21.0"}
-        self.newest |= {"numpy": "2.4", "flax": "0.12", "optax": "0.2", "jaxlib": "0.10.2"}
+        self.newest |= {"numpy": "2.4", "flax": "0.12", "optax": "0.2", "jaxlib": "0.10.2", "setuptools": "81.0"}
         self.resolved: list[list[str]] = []
         self.installed: list[list[str]] = []
         self.problem: str | None = None

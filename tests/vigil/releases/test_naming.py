@@ -23,14 +23,14 @@ ROOT = Path(__file__).resolve().parents[3]
         ("jax == 0.9.2", "jax", ["numpy", "jax==0.9.2", "flax", "optax", "jaxlib<=0.9.2"]),
         ("jax", "jax", ["numpy", "jax", "flax", "optax"]),
         ("jax@pre", "jax", ["numpy", "jax>=0.dev0", "flax", "optax", "jaxlib>=0.dev0"]),
-        ("torch==2.13.0+cpu", "torch", ["numpy", "torch==2.13.0+cpu"]),
-        ("torch@pre", "torch", ["numpy", "torch>=0.dev0"]),
+        ("torch==2.13.0+cpu", "torch", ["numpy", "torch==2.13.0+cpu", "setuptools"]),
+        ("torch@pre", "torch", ["numpy", "torch>=0.dev0", "setuptools"]),
         ("tensorflow==2.20.0rc1", "tensorflow", ["numpy", "tensorflow-cpu==2.20.0rc1"]),
         ("tensorflow_cpu", "tensorflow", ["numpy", "tensorflow-cpu"]),
     ],
 )
 def test_a_release_asks_for_its_framework_and_what_its_runner_is_written_in(monkeypatch, text, framework, requirements):
-    """numpy, the framework, and in JAX flax and optax, whose versions are left to the resolver; nothing else."""
+    """numpy, the framework, in JAX flax and optax, and in PyTorch setuptools; versions are left to the resolver, nothing else."""
     monkeypatch.setattr(Framework, "distribution", property(lambda row: row.carriers[-1]))
     release = parse_release(text)
     assert (release.framework, release.requirements()) == (framework, requirements)

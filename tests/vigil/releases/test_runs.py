@@ -77,7 +77,7 @@ def planned(places):
 
 def test_a_run_imports_the_release_that_was_named(shelf, fake_runner, planned, monkeypatch, tmp_path):
     """From resolving to the record: the framework and the Python that are recorded are those of the environment."""
-    for name, version in (("torch", "1.0"), ("torch", "1.1"), ("numpy", "1.0")):
+    for name, version in (("torch", "1.0"), ("torch", "1.1"), ("numpy", "1.0"), ("setuptools", "1.0")):
         shelf(name, version)
     monkeypatch.setattr(module, "reference_directory", lambda source=None: tmp_path / "reference")
     monkeypatch.setattr(module.tracking, "upload_or_note", nothing)
