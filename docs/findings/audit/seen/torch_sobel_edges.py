@@ -7,6 +7,7 @@ import numpy as np
 import torch
 import base64, zlib
 unpack = lambda text, kind: np.frombuffer(zlib.decompress(base64.b85decode(text)), kind).copy()
+LAST = 'channels_last'
 def _last(x: Any) -> Any:
     return keras.ops.moveaxis(x, 1, -1)
 def _sobel(x: Any, taps: Any) -> Any:
