@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import dataclasses
+import functools
 import hashlib
+import importlib.metadata
 import json
+import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -24,14 +29,18 @@ from vigil.documents.narrowing import NarrowedFrom, Narrowing
 from vigil.errors import VigilError
 from vigil.locks import locked
 from vigil.narrow.history import FIRST_RUNS
-from vigil.narrow.narrow import NOT_SHOWN, begin, since, written_in
-from vigil.narrow.since import Line, line_of
+from vigil.narrow.narrow import begin, since, written_in
+from vigil.narrow.outcome import Outcome
+from vigil.narrow.probes import Prober, Subject
+from vigil.narrow.since import KEEP, Line, line_of
 from vigil.paths import project_root
 from vigil.process.environment import describe_code
 from vigil.process.side_by_side import available_cores
+from vigil.releases.store import held, pins_of
 
-# PyTorch's other releases are CUDA builds of several GB: what runs on it is searched by Keras's releases.
-_HELD = {"torch": ("torch==2.13.0",)}
+_HELD = {"torch": ("torch==2.13.0",)}  # beside Keras's releases
+# Where the index has PyTorch with CUDA alone, a release is 3 GB to fetch and 7 GB on the disk: a few of them are looked at.
+_LOOKED_AT = {"torch": ("2.2.2", "2.6.0", "2.10.0", "2.13.0", "2.14.1")}
 _OLDEST = {"keras": "3.0.0"}  # Keras 2 has other modules
 
 
@@ -49,8 +58,11 @@ def rows() -> list[dict[str, Any]]:
     return list({row["script"]: row for row in map(json.loads, (content or b"").decode().splitlines())}.values())
 
 
-def search(scripts: Sequence[Path], *, jobs: int, again: bool = False) -> int:
-    """Narrow scripts that have no row as they are now, or all of them again; return how many could not be."""
+def search(scripts: Sequence[Path], *, jobs: int, again: bool = False, keep: int = KEEP, variables: Mapping[str, str]) -> int:
+    """Narrow scripts that have no row as they are now, or all of them again; return how many could not be.
+
+    keep: bytes that the environments of releases may take. variables: what they run under besides, for the rows.
+    """
     known = {} if again else {row["script"]: row["sha256"] for row in rows()}
     lines: dict[tuple[str, str, tuple[str, ...]], Line] = {}
     failed = 0
@@ -60,57 +72,81 @@ def search(scripts: Sequence[Path], *, jobs: int, again: bool = False) -> int:
             continue
         try:
             written = written_in(script)
-            hold = _HELD.get(written.framework, ())
-            if written.framework == written.package == "torch":
-                print(f"{name}: left out, PyTorch has one release that is had here", flush=True)
-                continue
+            hold = () if written.package == written.framework else _HELD.get(written.framework, ())
             of = (written.framework, written.package, hold)
             if of not in lines:
-                lines[of] = line_of(written.framework, written.package, oldest=_OLDEST.get(written.package), hold=hold)
+                lines[of] = _line(*of)
             with tempfile.TemporaryDirectory() as folder:
-                found = _narrowed(script, name, lines[of], Path(folder), jobs=jobs)
+                found = _narrowed(script, name, lines[of], Path(folder), jobs=jobs, keep=keep)
         except VigilError as error:
             print(f"{name}: {error}", flush=True)
             failed += 1
             continue
-        append_row(found, name)
+        append_row(found, name, few=lines[of].versions if written.package in _LOOKED_AT else (), variables=variables)
         print(f"{name}: {found.reason}", flush=True)
     return failed
 
 
-def _narrowed(script: Path, name: str, line: Line, folder: Path, *, jobs: int) -> Narrowing:
-    title = (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or name).splitlines()[0]
+def _line(framework: str, package: str, hold: tuple[str, ...]) -> Line:
+    line = line_of(framework, package, oldest=_OLDEST.get(package), hold=hold)
+    few = _LOOKED_AT.get(package)
+    return dataclasses.replace(line, versions=tuple(each for each in line.versions if each in few)) if few else line
+
+
+def _narrowed(script: Path, name: str, line: Line, folder: Path, *, jobs: int, keep: int) -> Narrowing:
+    text = script.read_text(encoding="utf-8")
+    title = (ast.get_docstring(ast.parse(text)) or name).splitlines()[0]
     written = written_in(script)
-    work = begin(
-        NarrowedFrom(kind="script", path=name, what=title.rstrip(".")),
-        script,
-        folder,
-        framework=written.framework,
-        modules=written.modules,
-        python=Path(sys.executable),
-        fault=None,
-        release=None,
-        command=f"vigil narrow {name} --since",
-        jobs=jobs,
-        most_runs=FIRST_RUNS,
-    )
     # What another processor, or an older release, has wrong is searched for as well: any WRONG is it.
     # Of a bug that was mended its docstring says where it was seen.
-    told = re.search(r"WRONG in (?:[a-z-]+ )?(\d+\.\d+[.\d]*\d)", script.read_text(encoding="utf-8"))
-    since(work, line, seen_in=told[1] if told else None)
+    told = re.search(r"WRONG in (?:[a-z-]+ )?(\d+\.\d+[.\d]*\d)", text)
+    own = "" if told else _installed(written.package)
+    with contextlib.ExitStack() as stack:
+        python, here = Path(sys.executable), None
+        if own in line.versions:  # its runs count for the search as well
+            resolved = pins_of(line.release(own))
+            python = stack.enter_context(held(resolved))
+            prober = Prober(Subject(script, written.framework, written.modules))
+            here = functools.partial(_once, prober, python, resolved.key)
+        work = begin(
+            NarrowedFrom(kind="script", path=name, what=title.rstrip(".")),
+            script,
+            folder,
+            framework=written.framework,
+            modules=written.modules,
+            python=python,
+            fault=None,
+            release=None,
+            command=f"vigil narrow {name} --since",
+            jobs=jobs,
+            most_runs=FIRST_RUNS,
+            here=here,
+        )
+        since(work, line, seen_in=told[1] if told else None, keep=keep)
     return work.document
 
 
-def append_row(found: Narrowing, name: str) -> None:
-    """Append what was found of a script."""
+def _once(prober: Prober, python: Path, key: str, fault: str) -> Outcome:
+    return prober.once(python, key=key)
+
+
+def _installed(package: str) -> str:
+    try:
+        return importlib.metadata.version(package).partition("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def append_row(found: Narrowing, name: str, *, few: Sequence[str], variables: Mapping[str, str]) -> None:
+    """Append what was found of a script. few: the releases that were searched, where they are not all that there are."""
     releases, script, code = found.releases, found.script, describe_code()
     assert releases is not None
     assert script is not None
     row = {
         "script": name, "sha256": script.sha256, "what": found.source.what, "framework": found.framework,
-        "framework_version": found.framework_version, "shows_here": found.state != NOT_SHOWN, "wrong": script.wrong,
-        "runs": script.runs, "package": releases.package, "hold": list(releases.hold), "oldest": releases.oldest,
-        "newest": releases.newest, "says": releases.says,
+        "framework_version": found.framework_version, "shows_here": script.wrong > 0, "wrong": script.wrong,
+        "runs": script.runs, "package": releases.package, "hold": list(releases.hold), "few": list(few),
+        "variables": dict(variables), "oldest": releases.oldest, "newest": releases.newest, "says": releases.says,
         "looks": [[each.version, each.outcome, each.wrong, each.runs] for each in releases.looks],
         "changes": [
             {"after": each.after, "last_before": each.last_before, "first": each.first, "last": each.last,
@@ -141,17 +177,22 @@ def page() -> str:
     ]
     for row in found:
         path = row["script"].removeprefix("docs/")
-        held = f", with {', '.join(row['hold'])}" if row["hold"] else ""
         looked = f"{len(row['looks'])} releases, {row['seconds'] / 60:.1f} min"
-        lines.append(f"| [{Path(path).stem}]({path}) | {row['what']} | {row['says']}{held} | {looked} | {row['date']} |")
+        lines.append(f"| [{Path(path).stem}]({path}) | {row['what']} | {_told(row)} | {looked} | {row['date']} |")
     processors = sorted({row["hardware"] for row in found})
     lines += ["", f"Processors: {'; '.join(processors)}, with Python 3.11."] if processors else []
     return "\n".join(lines) + "\n"
 
 
+def _told(row: dict[str, Any]) -> str:
+    under = [f"{name}={value}" for name, value in row.get("variables", {}).items()]
+    held = f", with {', '.join([*row['hold'], *under])}" if row["hold"] or under else ""
+    return f"{row['says']}{held}" + (f"; searched: {', '.join(row['few'])}" if row.get("few") else "")
+
+
 def marked(text: str) -> str:
     """Return a page of findings with a line `Releases: ...` before each line that links to a script whose releases are known."""
-    told = {row["script"]: row["says"] for row in rows()}
+    told = {row["script"]: _told(row) for row in rows()}
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith(_MARK):
@@ -169,6 +210,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     searching = actions.add_parser("search", help="narrow scripts, and append their rows")
     searching.add_argument("scripts", nargs="+", type=Path)
     searching.add_argument("--jobs", type=int, default=len(available_cores()))
+    searching.add_argument(
+        "--keep", type=int, default=KEEP // 2**30, metavar="GIB", help="of all environments (default: %(default)s)"
+    )
+    searching.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a variable to run under, which the rows tell"
+    )
     searching.add_argument("--again", action="store_true", help="those that have a row, too")
     actions.add_parser("page", help="print docs/narrowed.md")
     marking = actions.add_parser("mark", help="write into a page of findings since which release each is there")
@@ -180,7 +227,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.action == "mark":
         given.file.write_text(marked(given.file.read_text(encoding="utf-8")), encoding="utf-8")
         return 0
-    return 1 if search(given.scripts, jobs=given.jobs, again=given.again) else 0
+    variables = dict(each.split("=", 1) for each in given.set)
+    os.environ.update(variables)
+    return 1 if search(given.scripts, variables=variables, jobs=given.jobs, again=given.again, keep=given.keep * 2**30) else 0
 
 
 if __name__ == "__main__":
