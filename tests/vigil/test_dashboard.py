@@ -210,3 +210,14 @@ def test_beside_a_tracking_server_the_report_alone_is_served(tmp_path, answering
             process.send_signal(number)
     assert process.returncode == (0 if number == signal.SIGTERM else -signal.SIGKILL)
     assert not is_open(report_port)
+
+
+def test_a_signal_while_the_first_lines_are_printed_ends_it_as_later(tmp_path, answering, monkeypatch):
+    """Whoever starts it reads the last line and may end it before the print has returned."""
+    (tmp_path / "index.html").write_text("the report", encoding="utf-8")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{answering(200, '{}')}")
+    monkeypatch.setattr(dashboard, "report_directory", lambda: tmp_path)
+    monkeypatch.setattr(dashboard, "_say_where_the_report_is", lambda folder, address: signal.raise_signal(signal.SIGTERM))
+    port = closed_port()
+    assert dashboard.run(argparse.Namespace(port=5000, report_port=port)) == 0
+    assert not is_open(port)

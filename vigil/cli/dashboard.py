@@ -60,9 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         if not (folder / INDEX).is_file():
             return 0
         with _signals_interrupt(), serve_report(folder, port=arguments.report_port) as report:
-            _say_where_the_report_is(folder, report)
-            print("Ctrl-C ends it.", flush=True)
-            with contextlib.suppress(KeyboardInterrupt):
+            with contextlib.suppress(KeyboardInterrupt):  # from the first line on: it may come while that is printed
+                _say_where_the_report_is(folder, report)
+                print("Ctrl-C ends it.", flush=True)
                 threading.Event().wait()
         return 0
     _check_free(arguments.port)
