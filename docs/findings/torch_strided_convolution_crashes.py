@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import torch
+
 STEP = """
 import sys
 import torch
@@ -12,6 +14,7 @@ convolution = torch.nn.Conv2d(channels, 6, 1, stride=2, bias=False).to(memory_fo
 convolution(torch.randn(12, channels, 32, 32).to(memory_format=layout)).sum().backward()
 """
 
+print("torch", torch.__version__)
 ended = {}
 for channels in (3, 4, 7, 8):
     for layout in ("contiguous_format", "channels_last"):
