@@ -24,6 +24,7 @@ from runners.contract.audit.frame import Question, cut_axis
 from runners.contract.audit.ways import named_by
 from vigil.audit.exact import Exact
 from vigil.audit.judge import Measured
+from vigil.audit.source import CannotWrite, call_alone, module_of
 from vigil.paths import project_root
 
 _SHORT = 40  # elements that are written out; more are packed
@@ -71,8 +72,7 @@ class Drawn(NamedTuple):
 
 def script_of(
     *, framework: str, framework_version: str | None, family: str, way: str, mode: str, question: Question, exact: Exact,
-    quantity: str, measured: Measured, drawn: Drawn | None = None, source: tuple[list[str], list[str]] | None = None,
-    devices: int = 1,
+    quantity: str, measured: Measured, drawn: Drawn | None = None, devices: int = 1,
 ) -> str | None:  # fmt: skip
     """Return the script of a finding; None where its arguments are too large to be written down.
 
@@ -80,10 +80,9 @@ def script_of(
 
     Args:
         drawn: arguments are drawn in the script; None: their numbers are written into it.
-        source: imports, and lines that define `call`; None: as the runner's file has them.
         devices: how many there are; a layout may cut the arguments over them.
     """
-    source = source or _call_of(framework, family, question.operator, way)
+    source = call_of(framework, family, question.operator, way)
     if source is None:
         return None
     imports, definition = source
@@ -451,14 +450,22 @@ def _literal(array: np.ndarray) -> str | None:
     return f"unpack({packed!r}, '{kind}').reshape({array.shape})"
 
 
-def _call_of(framework: str, family: str, operator: str, way: str) -> tuple[list[str], list[str]] | None:
+def call_of(framework: str, family: str, operator: str, way: str) -> tuple[list[str], list[str]] | None:
     """Return the imports and the definition of `call`, as the runner has them; None where its file cannot be taken alone."""
-    runners = project_root() / "runners"
-    is_keras = way.startswith("keras.")
-    path = runners / "keras" / f"{family}.py" if is_keras else runners / framework / "calls" / f"{family}.py"
-    if not path.exists():
-        return None
-    return _in_file(path, operator, way) or _whole(path, operator, way)
+    try:
+        return call_alone(framework, family, operator, way) or _named(way)
+    except CannotWrite:
+        path = project_root() / (module_of(framework, family, way).replace(".", "/") + ".py")
+        return _in_file(path, operator, way) or _whole(path, operator, way)
+
+
+def _named(way: str) -> tuple[list[str], list[str]]:
+    """Return the call of a public name as it is."""
+    module, _, name = named_by(way).rpartition(".")
+    if module.startswith("tensorflow."):
+        # Importing tensorflow.nn makes that module anew, without what anyone has put into it.
+        return [], [f"function = tf.{module.removeprefix('tensorflow.')}.{name}", _BY_POSITION]
+    return [f"from {module} import {name} as function"], [_BY_POSITION]
 
 
 def _whole(path: Path, operator: str, way: str) -> tuple[list[str], list[str]] | None:
@@ -478,12 +485,6 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
     if value is None:
         return None
     node = value[1]
-    if isinstance(node, ast.Constant):
-        module, _, name = named_by(way).rpartition(".")
-        if module.startswith("tensorflow."):
-            # Importing tensorflow.nn makes that module anew, without what anyone has put into it.
-            return [], [f"function = tf.{module.removeprefix('tensorflow.')}.{name}", _BY_POSITION]
-        return [f"from {module} import {name} as function"], [_BY_POSITION]
     needed = _names(node)
     body = [*_imported_from_runners(tree), *tree.body]
     defined = {each.name: each for each in body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}

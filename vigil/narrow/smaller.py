@@ -29,7 +29,6 @@ from vigil.documents.audit import AuditFinding
 from vigil.narrow.ask import Answered, Asker, focused
 from vigil.narrow.outcome import RIGHT, Outcome, fault_argument, is_alike, run_script
 from vigil.narrow.outcome import WRONG as SAYS_WRONG
-from vigil.narrow.source import CannotWrite, call_alone
 from vigil.narrow.text import wrapped
 from vigil.narrow.written import Written
 from vigil.steps.processes import Started, forked
@@ -365,16 +364,11 @@ def text_of(asker: Asker, answered: Answered, way: str, quantity: str) -> str | 
     assert row is not None
     assert row.measured is not None
     framework, trial = asker.started.framework, answered.trial
-    try:
-        source = call_alone(framework, trial.entry.family, trial.entry.name, way)
-    except CannotWrite:
-        source = None
     argument = quantity.partition("/")[2] if quantity.startswith("gradients/") else None
     text = script_of(
         framework=framework, framework_version=asker.version, family=trial.entry.family, way=way, mode=asker.mode,
         question=answered.question, exact=answered.exact, quantity=quantity, measured=row.measured,
-        drawn=trial.drawn(answered.seed, argument) if isinstance(trial, Written) else None, source=source,
-        devices=asker.devices,
+        drawn=trial.drawn(answered.seed, argument) if isinstance(trial, Written) else None, devices=asker.devices,
     )  # fmt: skip
     if text is None:
         return None

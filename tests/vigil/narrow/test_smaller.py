@@ -12,11 +12,11 @@ from vigil.audit.definitions import catalog
 from vigil.audit.judge import Measured
 from vigil.audit.limits import audit_limits
 from vigil.audit.plan import Trial
+from vigil.audit.source import CannotWrite, call_alone
 from vigil.audit.sweep import Extent, audit
 from vigil.errors import UsageError
 from vigil.narrow.from_run import alarm_of
 from vigil.narrow.smaller import MOST_LINES, Failing, narrow_audit, narrow_finding
-from vigil.narrow.source import CannotWrite, call_alone
 from vigil.narrow.text import WIDTH, wrapped
 from vigil.narrow.written import Written
 from vigil.process.build_spec import fault_entry

@@ -365,14 +365,18 @@ def _is_ours(value: types.FunctionType) -> bool:
     return value.__module__.startswith(_ALONE)
 
 
+def module_of(framework: str, family: str, way: str) -> str:
+    """Return the runner's module that has the calls of a family by a public name."""
+    return f"runners.keras.{family}" if way.startswith("keras.") else f"runners.{framework}.calls.{family}"
+
+
 def call_alone(framework: str, family: str, operator: str, way: str) -> tuple[list[str], list[str]] | None:
     """Return the imports and the lines that define `call`, as a runner has it; None where it is the public name itself.
 
     Raises:
         CannotWrite: What it is made of cannot be written down alone.
     """
-    module = f"runners.keras.{family}" if way.startswith("keras.") else f"runners.{framework}.calls.{family}"
-    file = _file(module)
+    file = _file(module_of(framework, family, way))
     value = file.globals["CALLS"].get(operator, {}).get(way, CannotWrite)
     if value is CannotWrite:
         raise CannotWrite(f"{way}: no call of {operator}")
