@@ -30,7 +30,18 @@ from vigil.audit.entry import Entry
 from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
 from vigil.audit.known import FILE_NAME, known_calls
-from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, clean_folder, key_of, limits_of
+from vigil.audit.limits import (
+    LARGEST,
+    MARGIN,
+    NAME,
+    NO_LIMITS,
+    audit_limits,
+    clean_audits,
+    clean_folder,
+    key_of,
+    limits_of,
+    most_of,
+)
 from vigil.audit.plan import ANY, EQUAL, GIVEN, LAYOUTS, PLAIN, Trial, plan
 from vigil.audit.sweep import USUAL_MODES, Extent, answers_of, audit, read_answers
 from vigil.digests import append_listed, replace_listed
@@ -84,7 +95,7 @@ def _append_row(found: Audit) -> None:
     near = {
         operator: kept
         for operator, keys in worst.items()
-        if (kept := {key: ratio for key, ratio in keys.items() if ratio <= LARGEST})
+        if (kept := {key: ratio for key, ratio in keys.items() if ratio <= _largest(key.rpartition(" ")[2])})
     }
     row = {
         "framework": found.framework, "framework_version": found.framework_version, "mode": found.modes[0], "seed": found.seed,
@@ -99,8 +110,13 @@ def _append_row(found: Audit) -> None:
 
 def _is_rounding(finding: AuditFinding) -> bool:
     """Is it no farther off than a clean row may be, and new?"""
-    near = finding.ratio is not None and finding.ratio <= LARGEST
+    near = finding.ratio is not None and finding.ratio <= _largest(str(finding.precision))
     return finding.kind == "wrong" and finding.known is None and not finding.problem and near
+
+
+def _largest(precision: str) -> float:
+    """Return how many floors a row may tell of, which no limit is below."""
+    return min(LARGEST, most_of(precision))
 
 
 def _is_float32(finding: AuditFinding) -> bool:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.audits.__main__ import _with_entry, forms_of
+from benchmarks.audits.__main__ import _is_rounding, _with_entry, forms_of
 
 
 def finding(layout: str = "plain", values: str = "given", count: int = 1, precision: str = "fp32") -> SimpleNamespace:
@@ -49,3 +49,10 @@ def test_an_entry_of_every_form_is_not_narrowed_by_another(before, after, forms)
     entries = [{"name": "own", "ways": ["torch.exp"]} | ({"forms": each} if each else {}) for each in (before, after)]
     [merged] = _with_entry(entries[:1], entries[1])
     assert merged.get("forms") == forms
+
+
+@pytest.mark.parametrize(("precision", "is_rounding"), [("fp32", True), ("fp16", True), ("bf16", False)])
+def test_what_no_limit_can_hold_is_on_record(precision, is_rounding):
+    """60 floors may be rounding, of which a row tells; in bf16 no row makes a limit so wide."""
+    found = SimpleNamespace(kind="wrong", known=None, problem="", ratio=60.0, precision=precision)
+    assert _is_rounding(found) is is_rounding

@@ -59,11 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"MLFLOW_TRACKING_URI names this server: {redact(uri)}")
         if not (folder / INDEX).is_file():
             return 0
-        with _signals_interrupt(), serve_report(folder, port=arguments.report_port) as report:
-            with contextlib.suppress(KeyboardInterrupt):  # from the first line on: it may come while that is printed
-                _say_where_the_report_is(folder, report)
-                print("Ctrl-C ends it.", flush=True)
-                threading.Event().wait()
+        # Interrupted from the first line on: whoever reads the last one may end it while that is printed.
+        with (
+            _signals_interrupt(),
+            serve_report(folder, port=arguments.report_port) as report,
+            contextlib.suppress(KeyboardInterrupt),
+        ):
+            _say_where_the_report_is(folder, report)
+            print("Ctrl-C ends it.", flush=True)
+            threading.Event().wait()
         return 0
     _check_free(arguments.port)
     check_reachable(uri)
