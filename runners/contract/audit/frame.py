@@ -51,6 +51,7 @@ HAS_NONE = (
     "view size is not compatible with input tensor's size and stride",
     "Linearization failed to produce known values for all output primals",
     "Unsupported reduction computation",
+    "input must be float32 or float64",
     # What a GPU does not have, or takes from the CPU alone.
     "Expected a 'cuda' device type for generator",
     "should be a 1D CPU int64 tensor",

@@ -35,7 +35,10 @@ CALLS = {
     "atanh": {"jax.numpy.atanh": None, "jax.lax.atanh": None, "jax.numpy.arctanh": None},
     "floor": {"jax.numpy.floor": None, "jax.lax.floor": None},
     "ceil": {"jax.numpy.ceil": None, "jax.lax.ceil": None},
-    "round": {"jax.numpy.rint": None, "jax.numpy.around": None, "jax.numpy.round": None, "jax.lax.round": None},
+    "round": {
+        "jax.numpy.rint": None, "jax.numpy.around": None, "jax.numpy.round": None,
+        "jax.lax.round": lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+    },
     "trunc": {"jax.numpy.trunc": None},
     "erf": {"jax.lax.erf": None, "jax.scipy.special.erf": None},
     "erfc": {"jax.lax.erfc": None, "jax.scipy.special.erfc": None},

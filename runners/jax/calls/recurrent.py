@@ -41,7 +41,8 @@ def _simple(x: Any, h: Any, activation: str, kernel: Any, recurrent: Any, bias: 
 
 
 def _nnx_simple(x: Any, h: Any, activation: str, kernel: Any, recurrent: Any, bias: Any) -> Any:
-    cell = nnx.SimpleCell(x.shape[-1], h.shape[-1], activation_fn=getattr(nnx, activation), rngs=nnx.Rngs(0))
+    # Of flax's cells this one alone computes in float32 unless told otherwise.
+    cell = nnx.SimpleCell(x.shape[-1], h.shape[-1], activation_fn=getattr(nnx, activation), dtype=x.dtype, rngs=nnx.Rngs(0))
     weights = {"dense_i/kernel": kernel, "dense_i/bias": bias, "dense_h/kernel": recurrent}
     return _nnx(cell, weights, x, h)
 
