@@ -1,6 +1,7 @@
 """Compiled under autocast to bfloat16 and kept, a program of torch.compile is taken under autocast to float16, too.
 
-Two processes share Inductor's cache, as every run of one home directory does. Right since PyTorch 2.13.0.
+Two processes share Inductor's cache, as every run of one home directory does.
+WRONG in torch 2.10.0, right since 2.13.0.
 """
 
 import os

@@ -906,10 +906,12 @@ def novograd(w: np.ndarray, g: np.ndarray, *, rate: float, betas: list[float], e
 
 @_vector(source="https://arxiv.org/abs/2002.03432", parameters=_sets({"rate": 0.02}, {"rate": 0.1}))
 def fromage(w: np.ndarray, g: np.ndarray, *, rate: float) -> Weights:
-    """Fromage: a step as long as a share of the weights, and weights made shorter by what it lengthens them."""
+    """Fromage: a step as long as a share of the weights, none of a gradient of zero, and weights made shorter by what it adds."""
     walk = [w]
     for gradient in g:
-        w = (w - rate * np.linalg.norm(w) / np.linalg.norm(gradient) * gradient) / np.sqrt(1.0 + rate**2)
+        length = np.linalg.norm(gradient)
+        step = rate * np.linalg.norm(w) * gradient / (length if length > 0.0 else 1.0)
+        w = (w - step) / np.sqrt(1.0 + rate**2)
         walk.append(w)
     return _some(walk)
 

@@ -464,10 +464,10 @@ def softmin(x: np.ndarray, axis: int) -> np.ndarray:
 
 @operator(source=JAX + "nn.softmax.html", sizes=ROWS[:5], parameters=_LAST[:3], x=normal("m", "n"), where=mask("m", "n"))
 def softmax_where(x: np.ndarray, where: np.ndarray, axis: int) -> np.ndarray:
-    """Exponentials over their sums, of the numbers that a mask has true; zero elsewhere."""
+    """Exponentials over their sums, of the numbers that a mask has true; zero elsewhere, and where it has none."""
     powers = np.where(where, np.exp(x), 0.0)
     total = np.sum(powers, axis=axis, keepdims=True)
-    return powers / np.where(total == 0.0, np.nan, total)
+    return powers / np.where(total == 0.0, 1.0, total)
 
 
 _RUNS = (
