@@ -66,6 +66,14 @@ def test_one_wrong_element_of_a_gradient_is_seen(place):
     assert measure(question, exact, arrays)["gradients/x"].ratio > 100
 
 
+def test_a_gradient_whose_squares_are_infinite_is_wrong():
+    """Rounding of 1e200 is 1e184, and not infinity, which would explain whatever comes."""
+    question, exact = asked(soft, x=normal("n"))
+    arrays = rounded_answers(question)
+    arrays["gradients/x"] = np.where(np.arange(33) == 7, 1e200, arrays["gradients/x"].astype(np.float64))
+    assert measure(question, exact, arrays)["gradients/x"].ratio > 1e4
+
+
 def test_one_wrong_element_of_an_output_is_named():
     """The worst element is told with what it is and what it should be."""
     question, exact = asked(soft, x=normal("n"))

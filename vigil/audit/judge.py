@@ -124,6 +124,12 @@ def _at(wrong: np.ndarray, observed: np.ndarray, held: Held, ratio: float, probl
     return Measured(ratio, index, float(observed[first]), float(held.values[first]), problem)
 
 
+def _norm(numbers: np.ndarray) -> float:
+    """Return the root of the sum of squares, also of numbers whose squares float64 cannot hold."""
+    largest = float(np.max(np.abs(numbers), initial=0.0))
+    return largest * math.sqrt(float(np.sum(np.square(numbers / largest)))) if largest > 0.0 else 0.0
+
+
 def _along(observed: np.ndarray | None, question: Question, exact: Exact, argument: str) -> Measured:
     """Return the worst direction of a gradient."""
     shape = question.arguments[argument].shape
@@ -141,12 +147,12 @@ def _along(observed: np.ndarray | None, question: Question, exact: Exact, argume
     worst = Measured(0.0)
     unit = UNITS[question.precision] / math.sqrt(3.0)
     # A direction has no better a floor than the elements of the whole gradient have, each rounded once.
-    spread = float(np.sqrt(np.mean(np.square(gradient)))) if gradient.size else 0.0
+    spread = _norm(gradient) / math.sqrt(max(1, gradient.size))
     for direction in exact.directions[argument]:
         got = float(np.sum(gradient * direction.vector))
-        rounding = unit * math.sqrt(float(np.sum(np.square(gradient * direction.vector))))
-        elements = GRADIENT_SHARE[question.precision] * unit * spread * math.sqrt(float(np.sum(np.square(direction.vector))))
-        floor = math.sqrt(direction.floor**2 + rounding**2 + elements**2) + 1e-30
+        rounding = unit * _norm(gradient * direction.vector)
+        elements = GRADIENT_SHARE[question.precision] * unit * spread * _norm(direction.vector)
+        floor = math.hypot(direction.floor, rounding, elements) + 1e-30
         ratio = abs(got - direction.derivative) / floor
         if not ratio <= worst.ratio:
             where = np.flatnonzero(direction.vector)
