@@ -18,7 +18,7 @@ from vigil.audit.definitions import catalog
 from vigil.audit.entry import operator
 from vigil.audit.known import known_calls
 from vigil.audit.plan import plan
-from vigil.audit.script import _call_of
+from vigil.audit.script import call_of
 from vigil.frameworks import FRAMEWORKS
 
 ENTRIES = catalog()
@@ -86,13 +86,15 @@ def test_a_gap_has_a_reason_and_is_one(called, framework):
 
 
 def test_a_script_has_the_call_alone_or_its_whole_file():
-    """Whether `CALLS` is written out, or made in a loop."""
-    imports, lines = _call_of("torch", "elementwise", "tanh", "torch.tanh")
+    """Whether `CALLS` is written out, or made in a loop; what the library alone can give takes the file."""
+    imports, lines = call_of("torch", "elementwise", "tanh", "torch.tanh")
     assert (imports, len(lines)) == (["from torch import tanh as function"], 1)
-    _, lines = _call_of("torch", "padding", "pad_constant_2d", "torch.nn.functional.pad")
-    assert lines[-1] == "call = CALLS['pad_constant_2d']['torch.nn.functional.pad']"
+    _, lines = call_of("torch", "padding", "pad_constant_2d", "torch.nn.functional.pad")
+    assert lines[-1].startswith("call = lambda x, widths, value: ")
+    _, lines = call_of("jax", "statistics", "he_cut_weights", "jax.nn.initializers.he_normal")
+    assert lines[-1] == "call = CALLS['he_cut_weights']['jax.nn.initializers.he_normal']"
     assert not any("runners" in line for line in lines)
-    _, lines = _call_of("jax", "metrics", "overlap_metric", "keras.metrics.IoU")
+    _, lines = call_of("jax", "metrics", "overlap_metric", "keras.metrics.IoU")
     assert any(line.startswith("_WHOLE: ") for line in lines), "what the call is made of is missing"
 
 

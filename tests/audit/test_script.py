@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vigil.audit.script import call_of
+from vigil.audit.definitions import catalog
+from vigil.audit.exact import exact_of
+from vigil.audit.judge import Measured
+from vigil.audit.plan import Trial
+from vigil.audit.script import call_of, script_of
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,17 @@ def test_a_call_is_found_through_tables_and_functions(way, operator):
         assert torch.equal(names["call"](x=x), getattr(torch, way.removeprefix("torch."))(x))
     else:
         assert "sigmoid" in "\n".join([*imports, *definition])
+
+
+@pytest.mark.parametrize(("mode", "taken"), [("jit", "x"), ("eager", "")])
+def test_a_compiled_call_takes_its_arguments(mode, taken):
+    """Of constants a compiler may work out the answer itself, which is another one than the audit's."""
+    trial = Trial(catalog()["exp"], 0, {"n": 3}, {}, "fp32")
+    question = trial.question(1)
+    exact = exact_of(trial, question, 1)
+    measured = Measured(1e6, (0,), 2.0, 1.0)
+    text = script_of(
+        framework="jax", framework_version="0.10.2", family="elementwise", way="jax.numpy.exp", mode=mode, question=question,
+        exact=exact, quantity="outputs/0", measured=measured,
+    )  # fmt: skip
+    assert f"found = work({taken})" in text.splitlines()

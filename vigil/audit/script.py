@@ -138,11 +138,12 @@ def script_of(
             *_derivative_check(exact, quantity, measured),
         ]
         return "\n".join(lines) + "\n"
-    lines += (
-        _body(framework, mode, question, given, quantity, cotangents)
-        if is_gradient
-        else _forward(framework, mode, given, quantity, tuple(arguments) if axis is not None else ())
-    )
+    if is_gradient:
+        lines += _body(framework, mode, question, given, quantity, cotangents)
+    elif mode == "eager" or question.is_program:
+        lines += _forward(framework, "eager", given, quantity, ())
+    else:  # of all arguments, as the audit has it: what is constant a compiler may work out itself
+        lines += _forward(framework, mode, given, quantity, tuple(arguments))
     lines += _check(exact, quantity, measured, drawn)
     return "\n".join(lines) + "\n"
 
@@ -185,8 +186,8 @@ def _cut(axis: int) -> list[str]:
     ]
 
 
-def _forward(framework: str, mode: str, given: str, quantity: str, names: Sequence[str] = ()) -> list[str]:
-    """Return what makes a call and takes one output. names: of arguments of the program; the others are constants of it."""
+def _forward(framework: str, mode: str, given: str, quantity: str, names: Sequence[str]) -> list[str]:
+    """Return what makes a call and takes one output. names: of the program's arguments, none where it is called as it is."""
     place = int(quantity.partition("/")[2])
     wrapped = {"jit": {"jax": "jax.jit", "tensorflow": "tf.function"}, "compile": {"jax": "jax.jit", "torch": "torch.compile"}}
     run = wrapped.get(mode, {}).get(framework, "")
@@ -230,7 +231,7 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
             f"found = np.asarray(tf.convert_to_tensor(gradient({name}))).astype(np.float64)",
         ]  # fmt: skip
     made = "jax.jit(gradient)" if mode != "eager" else "gradient"
-    taken = ", ".join([*question.arguments, "cotangents"])  # all of them: what is constant a compiler may work out itself
+    taken = ", ".join([*question.arguments, "cotangents"])
     return [
         head[0], f"def gradient({taken}):",
         f"    work = lambda {name}: call({given})",
