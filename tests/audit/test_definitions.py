@@ -95,7 +95,7 @@ def test_a_script_has_the_call_alone_or_its_whole_file():
     assert lines[-1] == "call = CALLS['he_cut_weights']['jax.nn.initializers.he_normal']"
     assert not any("runners" in line for line in lines)
     _, lines = call_of("jax", "metrics", "overlap_metric", "keras.metrics.IoU")
-    assert any(line.startswith("_WHOLE: ") for line in lines), "what the call is made of is missing"
+    assert any(line.startswith("def _over(") for line in lines), "what the call is made of is missing"
 
 
 def test_two_entries_of_one_name_are_refused():
