@@ -282,3 +282,12 @@ def test_a_gradient_that_is_wrong_at_equal_numbers_alone_is_seen(wrong):
     right = question.cotangents[0] / (1.0 + np.exp(y - x))
     rest = {"outputs/0": np.logaddexp(x, y), "gradients/y": exact.gradients["y"].values}
     assert measure(question, exact, {**rest, "gradients/x": wrong(right, x, y)})["gradients/x"].ratio < 4
+
+
+@pytest.mark.parametrize("family", ["optimizers", "own"])
+def test_weights_that_have_become_small_keep_the_rounding_of_large_ones(family):
+    """A weight of 1,000 that steps take to a thousandth is off by what was rounded at 1,000."""
+    walk = dataclasses.replace(entry(lambda x: (x, x * 1e-6), x=normal("n")), family=family)
+    trial = Trial(walk, 0, {"n": 1}, {}, "fp32")
+    first, last = exact_of(trial, trial.question(1), 1).outputs
+    assert (last.floors > 0.05 * first.floors).all() == (family == "optimizers")

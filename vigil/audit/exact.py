@@ -34,6 +34,8 @@ _DRAWS = 6
 _FEW_DRAWS = 3
 _STEPS = (1e-3, 1e-4)
 _FEW = 8  # elements of which each is a direction of its own
+OPTIMIZERS = "optimizers"  # the family whose outputs are weights after steps
+_WALKED = 0.1  # of the floors of earlier weights, of which most of an error stays
 _SHARE = 0.01  # of the root mean square of floors: an element is held to no less
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
 GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
@@ -98,6 +100,8 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
         _held(each, [draw[place] for draw in (moved if each.dtype.kind == "f" else alike)], question, entry.is_elementwise)
         for place, each in enumerate(outputs)
     ]
+    if entry.family == OPTIMIZERS:
+        held = _along_a_walk(held)
     gradients: dict[str, Held] = {}
     directions: dict[str, list[Direction]] = {}
     kinks = sum(int((~each.where).sum()) for each in held)
@@ -165,6 +169,17 @@ def _held(values: np.ndarray, moved: list[np.ndarray], question: Question, is_el
         where = ~(finite & (np.abs(np.where(finite, values, 0.0)) > _LARGEST[question.precision] / 4))
         stays = np.logical_and.reduce([np.isfinite(each) == finite for each in same]) if same else np.ones(values.shape, bool)
     return Held(values, floors, where & stays)
+
+
+def _along_a_walk(held: list[Held]) -> list[Held]:
+    """Return weights after steps with wider floors: what was rounded while they were large is there when they are small."""
+    found, widest = [], np.zeros(())
+    for each in held:
+        if each.floors is not None and widest.shape in ((), each.floors.shape):
+            each = each._replace(floors=np.maximum(each.floors, _WALKED * widest))
+            widest = np.maximum(widest, each.floors)
+        found.append(each)
+    return found
 
 
 def _vectors(array: np.ndarray, random: np.random.Generator) -> list[np.ndarray]:
