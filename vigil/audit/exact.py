@@ -177,7 +177,7 @@ def _along_a_walk(held: list[Held]) -> list[Held]:
     for each in held:
         if each.floors is not None and widest.shape in ((), each.floors.shape):
             each = each._replace(floors=np.maximum(each.floors, _WALKED * widest))
-            widest = np.maximum(widest, each.floors)
+            widest = np.maximum(widest, np.where(np.isfinite(each.floors), each.floors, 0.0))
         found.append(each)
     return found
 
