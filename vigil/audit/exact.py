@@ -176,8 +176,9 @@ def _along_a_walk(held: list[Held]) -> list[Held]:
     found, widest = [], np.zeros(())
     for each in held:
         if each.floors is not None and widest.shape in ((), each.floors.shape):
-            each = each._replace(floors=np.maximum(each.floors, _WALKED * widest))
-            widest = np.maximum(widest, np.where(np.isfinite(each.floors), each.floors, 0.0))
+            floors = np.maximum(each.floors, _WALKED * widest)
+            widest = np.maximum(widest, np.where(np.isfinite(floors), floors, 0.0))
+            each = each._replace(floors=floors)
         found.append(each)
     return found
 
