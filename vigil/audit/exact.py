@@ -35,7 +35,9 @@ _FEW_DRAWS = 3
 _STEPS = (1e-3, 1e-4)
 _FEW = 8  # elements of which each is a direction of its own
 OPTIMIZERS = "optimizers"  # the family whose outputs are weights after steps
-_WALKED = 0.1  # of the floors of earlier weights, of which most of an error stays
+# Of the floors of earlier weights, of which most of an error stays: LARS at a weight of 0.019 is 31 floors off so, and was 362
+# without, where its rows with other seeds say 40 at most.
+_WALKED = 0.1
 _SHARE = 0.01  # of the root mean square of floors: an element is held to no less
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
 GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
