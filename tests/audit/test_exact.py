@@ -66,6 +66,36 @@ def test_one_wrong_element_of_a_gradient_is_seen(place):
     assert measure(question, exact, arrays)["gradients/x"].ratio > 100
 
 
+def test_a_gradient_that_cancels_is_rounded_as_what_cancels():
+    """A softmax of one number has a gradient of 0, which a framework makes of two sums: rounded, they differ; halved, more so."""
+    question, exact = asked(soft, x=normal("n"), n=1)
+    ratios = {}
+    for name, share in {"alike": 1.0, "rounded": 1.0 + 2.0**-23, "a thousandth off": 1.001}.items():
+        cotangent = question.cotangents[0].astype(np.float64)
+        arrays = {"outputs/0": np.ones(1, np.float32), "gradients/x": (cotangent - cotangent * share).astype(np.float32)}
+        ratios[name] = measure(question, exact, arrays)["gradients/x"].ratio
+    assert ratios["alike"] == 0.0
+    assert 1.0 < ratios["rounded"] < 32.0
+    assert ratios["a thousandth off"] > 1e4
+
+
+def test_an_output_that_cancels_is_rounded_as_its_entry_says():
+    """A share of 0 has no floor of its own: 4e-8 is the rounding of 1, and 1e-3 is none."""
+    for rounded_as, allowed in ((0.0, 1e-6), (1.0, 32.0)):
+        trial = Trial(
+            dataclasses.replace(entry(lambda x: np.asarray(np.sum(x) - np.sum(x)), x=uniform(0.5, 1.0, "n")), rounded_as=rounded_as),
+            0, {"n": 33}, {}, "fp32",
+        )  # fmt: skip
+        question = trial.question(5)
+        exact = exact_of(trial, question, 5)
+        ratios = [
+            measure(question, exact, {"outputs/0": np.asarray(each), "gradients/x": np.zeros(33)})["outputs/0"].ratio
+            for each in (4e-8, 1e-3)
+        ]
+        assert (ratios[0] < allowed) == (rounded_as > 0.0)
+        assert ratios[1] > 1e4
+
+
 def test_a_gradient_whose_squares_are_infinite_is_wrong():
     """Rounding of 1e200 is 1e184, and not infinity, which would explain whatever comes."""
     question, exact = asked(soft, x=normal("n"))

@@ -39,6 +39,8 @@ class Entry:
     takes_equal: of an elementwise one, equal numbers and zeros are tried as well, in float64.
     kept: arguments that stay in float32 where the others are in a reduced precision.
     is_program: it is a whole program, which compiles what it compiles: no mode applies to it.
+    rounded_as: how large a number each output is rounded as, at least: a share that is 0, where all of a sum is taken from it
+        again, is rounded as 1 is.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Entry:
     takes_equal: bool = True
     kept: tuple[str, ...] = ()
     is_program: bool = False
+    rounded_as: float = 0.0
 
     @property
     def differentiated(self) -> tuple[str, ...]:
@@ -96,6 +99,7 @@ def operator(
     takes_equal: bool = True,
     kept: Sequence[str] = (),
     is_program: bool = False,
+    rounded_as: float = 0.0,
     **arguments: Argument,
 ) -> Callable[[Definition], Definition]:
     """Return a decorator that enters a definition into the catalog: the family is the name of its module."""
@@ -111,7 +115,7 @@ def operator(
                 name=name, family=definition.__module__.rsplit(".", 1)[-1], definition=definition, arguments=dict(arguments),
                 sizes=tuple(sizes), parameters=tuple(parameters), source=source, precisions=tuple(precisions),
                 is_elementwise=is_elementwise, takes_any=takes_any, takes_equal=takes_equal, kept=tuple(kept),
-                is_program=is_program,
+                is_program=is_program, rounded_as=rounded_as,
             )
         )  # fmt: skip
         return definition

@@ -23,6 +23,7 @@ import numpy as np
 
 from runners.contract.audit.frame import Question
 from vigil.audit.derivatives import Derivatives, derivatives_of
+from vigil.audit.entry import Entry
 from vigil.audit.plan import EQUAL, Trial
 
 # Half of the distance from 1 to the next number. Float64 is held to what float32 within it would miss by far: the definition
@@ -41,6 +42,9 @@ _WALKED = 0.1
 _SHARE = 0.01  # of the root mean square of floors: an element is held to no less
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
 GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
+# Of the size that a gradient has where nothing cancels, by which one is rounded where all cancels: attention over one key has
+# a gradient of 0 for its query, as the difference of two sums that a framework rounds each by itself.
+_CANCELLED = 0.1
 _KINK = 1e-7  # of a derivative, by which two steps may disagree
 # Of a derivative, by which that of one side, of third order at a step of 1e-3, may differ from that of the other. Of 7,006
 # derivatives of 149 functions at equal numbers none differs by 1.8e-5 to 0.034 (NumPy in float64, seed 0, 2026-11-27).
@@ -83,6 +87,12 @@ class Exact(NamedTuple):
 Vectors = Callable[[np.ndarray, np.random.Generator], list[np.ndarray]]
 
 
+def norm_of(numbers: np.ndarray) -> float:
+    """Return the root of the sum of squares, also of numbers whose squares float64 cannot hold."""
+    largest = float(np.max(np.abs(numbers), initial=0.0))
+    return largest * math.sqrt(float(np.sum(np.square(numbers / largest)))) if largest > 0.0 else 0.0
+
+
 def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | None = None) -> Exact:
     """Return what is right for a question.
 
@@ -99,7 +109,7 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
     if any(each.dtype.kind != "f" for each in outputs):
         alike = [entry.evaluate(each, trial.parameters) for each in _moved_alike(trial, question, seed)]
     held = [
-        _held(each, [draw[place] for draw in (moved if each.dtype.kind == "f" else alike)], question, entry.is_elementwise)
+        _held(each, [draw[place] for draw in (moved if each.dtype.kind == "f" else alike)], question, entry)
         for place, each in enumerate(outputs)
     ]
     if entry.family == OPTIMIZERS:
@@ -112,7 +122,10 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
             gradients[name] = _elements_gradient(trial, arguments, question, name, random)
             kinks += int((~gradients[name].where).sum())
         else:
-            found = [_derivative(trial, arguments, question, name, vector, random) for vector in vectors(arguments[name], random)]
+            least = _CANCELLED * UNITS[question.precision] * _uncancelled(outputs, question, arguments[name])
+            found = [
+                _derivative(trial, arguments, question, name, vector, random, least) for vector in vectors(arguments[name], random)
+            ]
             directions[name] = [each for each in found if each is not None]
             kinks += len(found) - len(directions[name])
     derivatives = None
@@ -153,7 +166,7 @@ def _unit_of(name: str, question: Question) -> float:
     return UNITS["fp32" if name in question.kept and question.precision != "fp64" else question.precision]
 
 
-def _held(values: np.ndarray, moved: list[np.ndarray], question: Question, is_elementwise: bool) -> Held:
+def _held(values: np.ndarray, moved: list[np.ndarray], question: Question, entry: Entry) -> Held:
     same = [each for each in moved if each.shape == values.shape]
     if values.dtype.kind != "f":
         # A choice that rounding changes, as that between two numbers that it makes equal, is held to nothing.
@@ -163,9 +176,9 @@ def _held(values: np.ndarray, moved: list[np.ndarray], question: Question, is_el
     with np.errstate(invalid="ignore", over="ignore"):
         squares = [np.square(np.where(np.isfinite(each) & finite, each - values, 0.0)) for each in same]
         spread = np.sqrt(np.mean(squares, axis=0)) if squares else np.zeros(values.shape)
-        own = UNITS[question.precision] / math.sqrt(3.0) * np.abs(np.where(finite, values, 0.0))
+        own = UNITS[question.precision] / math.sqrt(3.0) * np.maximum(np.abs(np.where(finite, values, 0.0)), entry.rounded_as)
         floors = np.sqrt(spread**2 + own**2) + LEAST[question.precision]
-        if not is_elementwise and floors.size:
+        if not entry.is_elementwise and floors.size:
             floors = np.maximum(floors, _SHARE * math.sqrt(float(np.mean(np.square(floors)))))
         # Numbers near the largest one that there is may or may not be infinite.
         where = ~(finite & (np.abs(np.where(finite, values, 0.0)) > _LARGEST[question.precision] / 4))
@@ -211,6 +224,18 @@ def _mean_of_known(squares: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(known, squares, 0.0).sum(0) / np.where(known.any(0), known.sum(0), np.nan))
 
 
+def _uncancelled(outputs: list[np.ndarray], question: Question, argument: np.ndarray) -> float:
+    """Return the root mean square that the elements of a gradient have where nothing cancels.
+
+    An element times its gradient is its part in the pulled sum of outputs, and parts of random sign add by their squares.
+    """
+    pairs = zip(outputs, question.cotangents, strict=True)
+    parts = [np.where(np.isfinite(each), each, 0.0) * pulled.astype(np.float64) for each, pulled in pairs if pulled is not None]
+    numbers = np.where(np.isfinite(argument), argument, 0.0)
+    size = max(norm_of(numbers), math.sqrt(argument.size))
+    return math.hypot(*(norm_of(each) for each in parts)) / size if size > 0.0 else 0.0
+
+
 def _fourth_order(function: Callable[[float], np.ndarray | float], step: float) -> np.ndarray | float:
     """Return the derivative at 0 by the central difference of fourth order."""
     return (8.0 * (function(step) - function(-step)) - (function(2.0 * step) - function(-2.0 * step))) / (12.0 * step)
@@ -229,7 +254,9 @@ def _derivative(
     name: str,
     vector: np.ndarray,
     random: np.random.Generator,
+    least: float,
 ) -> Direction | None:
+    """Return the derivative along a direction. least: what rounding makes of each element of the gradient, at least."""
     cotangents = [None if each is None else each.astype(np.float64) for each in question.cotangents]
 
     def along(arguments: dict[str, np.ndarray], cotangents: list[np.ndarray | None]) -> Callable[[float], float]:
@@ -254,7 +281,7 @@ def _derivative(
         if math.isfinite(drawn):
             squares.append((drawn - found[0]) ** 2)
     floor = math.sqrt(sum(squares) / len(squares)) if squares else 0.0
-    return Direction(vector, found[0], math.hypot(floor, uncertainty))
+    return Direction(vector, found[0], math.hypot(floor, uncertainty, least * norm_of(vector)))
 
 
 def _elements_gradient(

@@ -19,7 +19,7 @@ from runners.contract.audit.derivatives import (
 )
 from runners.contract.audit.frame import Question
 from vigil.audit.derivatives import Derivatives
-from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held
+from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held, norm_of
 
 # What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument. moves: what
 # it gave changes when it is called again, as memory does that is given back too early. device: a default device that is set, and
@@ -124,12 +124,6 @@ def _at(wrong: np.ndarray, observed: np.ndarray, held: Held, ratio: float, probl
     return Measured(ratio, index, float(observed[first]), float(held.values[first]), problem)
 
 
-def _norm(numbers: np.ndarray) -> float:
-    """Return the root of the sum of squares, also of numbers whose squares float64 cannot hold."""
-    largest = float(np.max(np.abs(numbers), initial=0.0))
-    return largest * math.sqrt(float(np.sum(np.square(numbers / largest)))) if largest > 0.0 else 0.0
-
-
 def _along(observed: np.ndarray | None, question: Question, exact: Exact, argument: str) -> Measured:
     """Return the worst direction of a gradient."""
     shape = question.arguments[argument].shape
@@ -147,11 +141,11 @@ def _along(observed: np.ndarray | None, question: Question, exact: Exact, argume
     worst = Measured(0.0)
     unit = UNITS[question.precision] / math.sqrt(3.0)
     # A direction has no better a floor than the elements of the whole gradient have, each rounded once.
-    spread = _norm(gradient) / math.sqrt(max(1, gradient.size))
+    spread = norm_of(gradient) / math.sqrt(max(1, gradient.size))
     for direction in exact.directions[argument]:
         got = float(np.sum(gradient * direction.vector))
-        rounding = unit * _norm(gradient * direction.vector)
-        elements = GRADIENT_SHARE[question.precision] * unit * spread * _norm(direction.vector)
+        rounding = unit * norm_of(gradient * direction.vector)
+        elements = GRADIENT_SHARE[question.precision] * unit * spread * norm_of(direction.vector)
         floor = math.hypot(direction.floor, rounding, elements) + 1e-30
         ratio = abs(got - direction.derivative) / floor
         if not ratio <= worst.ratio:

@@ -261,6 +261,7 @@ def precision_recall_area(y: np.ndarray, x: np.ndarray, w: np.ndarray, count: in
     sizes=_FLAT,
     precisions=FLOATS,
     parameters=[{"at": at, "count": count} for at in (0.3, 0.6, 0.9) for count in (21, 6)],
+    rounded_as=1.0,
 )
 def best_at_another(y: np.ndarray, x: np.ndarray, w: np.ndarray, at: float, count: int) -> tuple[np.ndarray, ...]:
     """Return the best over thresholds: sensitivity at a specificity and the reverse, precision at a recall and the reverse.
