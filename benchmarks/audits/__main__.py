@@ -26,7 +26,7 @@ from runners.contract.audit.frame import ANSWERED, write_questions
 from runners.contract.audit.mutants import MUTANTS
 from runners.contract.audit.request import OPTION, AuditRequest
 from vigil.audit.definitions import catalog
-from vigil.audit.entry import Entry
+from vigil.audit.entry import PRECISIONS, Entry
 from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
 from vigil.audit.known import FILE_NAME, known_calls
@@ -258,16 +258,21 @@ def _is_one(trial: Trial, mutant: str, seed: int) -> bool:
         return True
 
 
+def _planted_in(precision: str) -> list[str]:
+    """Return the defects that a precision could show: a thousandth is none in low precision, nor is a sum in bfloat16 there."""
+    return [each for each in MUTANTS if precision in ("fp32", "fp64") or each not in ("scaled", "bfloat16")]
+
+
 # Of a planted defect: operator, call, mutant, and whether it was seen.
 _Planted = tuple[str, str, str, bool]
 
 
-def mutants(framework: str, *, mode: str, seed: int, entries: Sequence[Entry]) -> list[_Planted]:
+def mutants(framework: str, *, mode: str, seed: int, entries: Sequence[Entry], precision: str = "fp32") -> list[_Planted]:
     """Return every mutant that changes what the call should give; families are asked side by side, and told as they end."""
     families: dict[str, list[Trial]] = {}
     for entry in entries:
-        if "fp32" in entry.precisions:
-            families.setdefault(entry.family, []).extend(_asked(entry))
+        if "fp32" in entry.precisions and precision in ("fp32", *entry.precisions):
+            families.setdefault(entry.family, []).extend(each._replace(precision=precision) for each in _asked(entry))
 
     def work(family: str, cores: list[int] | None) -> tuple[str, list[_Planted]]:
         return family, _mutants_of(framework, family, families[family], mode=mode, seed=seed, cores=cores)
@@ -291,7 +296,7 @@ def _mutants_of(
         write_questions(directory, family, list(questions.values()))
         request = AuditRequest(
             framework=framework, mode=mode, threads=1, cores=tuple(cores[:1]) if cores else None, families=(family,), skipped=(),
-            ways=("*",), tells_names=False, is_wide=False, mutants=tuple(MUTANTS), fault=None,
+            ways=("*",), tells_names=False, is_wide=False, mutants=tuple(_planted_in(trials[0].precision)), fault=None,
             heartbeat_seconds=HEARTBEAT_SECONDS,
         )  # fmt: skip
         ended = carried_out(Started(framework=framework), directory, request, option=OPTION)
@@ -307,7 +312,7 @@ def _mutants_of(
                 continue
             held = exact.without_gradients() if told.get("no_gradient") else exact
             out = any(
-                not measured.ratio <= limits.of(trial.entry.name, quantity, "fp32")
+                not measured.ratio <= limits.of(trial.entry.name, quantity, trial.precision)
                 for quantity, measured in measure(questions[trial.id], held, arrays).items()
             )
             seen[key] = seen.get(key, False) or out
@@ -335,7 +340,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="0", help="numbers with commas between")
     parser.add_argument("--quick", action="store_true", help="measure the quick form")
     parser.add_argument("--family", help="one of them")
-    parser.add_argument("--precision", help="measure some of them, with commas between")
+    parser.add_argument("--precision", help="measure some of them, with commas between; of mutants: one")
     arguments = parser.parse_args()
     if arguments.what == "spread":
         return int(spread() > 0)
@@ -357,7 +362,10 @@ def main() -> int:
             )
             > 0
         )
-    _table(mutants(arguments.framework, mode=mode, seed=seeds[0], entries=entries))
+    precision = arguments.precision or "fp32"
+    if precision not in PRECISIONS:
+        parser.error(f"--precision: mutants are planted in one precision. Found: {precision}. Allowed: {', '.join(PRECISIONS)}.")
+    _table(mutants(arguments.framework, mode=mode, seed=seeds[0], entries=entries, precision=precision))
     return 0
 
 
