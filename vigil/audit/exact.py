@@ -39,7 +39,9 @@ OPTIMIZERS = "optimizers"  # the family whose outputs are weights after steps
 # Of the floors of earlier weights, of which most of an error stays: LARS at a weight of 0.019 is 31 floors off so, and was 362
 # without, where its rows with other seeds say 40 at most.
 _WALKED = 0.1
-_SHARE = 0.01  # of the root mean square of floors: an element is held to no less
+# Of the root mean square of floors: an element is held to no less. In low precision sums are rounded on their way, so that one which
+# cancels, or that a ReLU leaves at 0 by less than rounding, is off by about as much as others.
+_SHARE = {"fp32": 0.01, "fp64": 0.01, "bf16": 0.1, "fp16": 0.1}
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
 GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
 # Of the size that a gradient has where nothing cancels, by which one is rounded where all cancels: attention over one key has
@@ -179,7 +181,7 @@ def _held(values: np.ndarray, moved: list[np.ndarray], question: Question, entry
         own = UNITS[question.precision] / math.sqrt(3.0) * np.maximum(np.abs(np.where(finite, values, 0.0)), entry.rounded_as)
         floors = np.sqrt(spread**2 + own**2) + LEAST[question.precision]
         if not entry.is_elementwise and floors.size:
-            floors = np.maximum(floors, _SHARE * math.sqrt(float(np.mean(np.square(floors)))))
+            floors = np.maximum(floors, _SHARE[question.precision] * math.sqrt(float(np.mean(np.square(floors)))))
         # Numbers near the largest one that there is may or may not be infinite.
         where = ~(finite & (np.abs(np.where(finite, values, 0.0)) > _LARGEST[question.precision] / 4))
         stays = np.logical_and.reduce([np.isfinite(each) == finite for each in same]) if same else np.ones(values.shape, bool)
