@@ -124,7 +124,8 @@ def _on_line(middle: np.ndarray, at: Mapping[float, tuple[np.ndarray, np.ndarray
     second, coarse_second, again_second = _extrapolated(
         [(up - middle - (middle - down)) / step**2 for step, (up, down) in at.items()]
     )
-    size = max((float(np.max(np.abs(each), initial=0.0)) for pair in at.values() for each in pair), default=0.0)
+    # What is no number at one place says nothing of the others.
+    size = max(float(np.max(np.abs(each), initial=0.0, where=np.isfinite(each))) for pair in at.values() for each in pair)
     noise = _ROUNDING * size / _STEP**2
     of_first, of_second = _sizes(first), _sizes(second)
     is_finite = np.isfinite(first) & np.isfinite(second)
