@@ -143,6 +143,18 @@ def test_nothing_is_held_where_a_derivative_jumps(definition, place, first, seco
     assert held.jumps == 3 * (not first) + 4 * (not second)
 
 
+def test_what_is_no_number_at_one_place_leaves_the_others_held():
+    """A power of 0 is no number on one side of it: the second derivatives of all other elements are held as they were."""
+    zeros = Argument(("n",), lambda random, shape, sizes: np.where(np.arange(shape[0]) == 7, 0.0, random.uniform(0.5, 2.0, shape)))
+    question, exact = asked(lambda x: x**1.7, x=zeros)
+    second, floors = exact.derivatives.second[0]
+    held = np.isfinite(floors)
+    assert held.sum() == 32
+    assert not held[7]
+    d, e, x = (each[held] for each in (*(direction["x"] for direction in question.directions), question.arguments["x"]))
+    np.testing.assert_allclose(second[held], 1.7 * 0.7 * x**-0.3 * d * e, rtol=1e-6)
+
+
 def test_a_derivative_that_is_neither_given_nor_refused_is_told():
     """A runner that forgets one does not pass for one whose framework has none."""
     question, exact = asked(product, x=normal("n"), y=normal("n"))

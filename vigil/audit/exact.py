@@ -47,6 +47,7 @@ GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
 # Of the size that a gradient has where nothing cancels, by which one is rounded where all cancels: attention over one key has
 # a gradient of 0 for its query, as the difference of two sums that a framework rounds each by itself.
 _CANCELLED = 0.1
+_SMALL = 0.25  # the least root mean square that an argument is taken to have for it: results do not grow with 1 / argument
 _KINK = 1e-7  # of a derivative, by which two steps may disagree
 # Of a derivative, by which that of one side, of third order at a step of 1e-3, may differ from that of the other. Of 7,006
 # derivatives of 149 functions at equal numbers none differs by 1.8e-5 to 0.034 (NumPy in float64, seed 0, 2026-11-27).
@@ -234,7 +235,7 @@ def _uncancelled(outputs: list[np.ndarray], question: Question, argument: np.nda
     pairs = zip(outputs, question.cotangents, strict=True)
     parts = [np.where(np.isfinite(each), each, 0.0) * pulled.astype(np.float64) for each, pulled in pairs if pulled is not None]
     numbers = np.where(np.isfinite(argument), argument, 0.0)
-    size = max(norm_of(numbers), math.sqrt(argument.size))
+    size = max(norm_of(numbers), _SMALL * math.sqrt(argument.size))
     return math.hypot(*(norm_of(each) for each in parts)) / size if size > 0.0 else 0.0
 
 
@@ -325,5 +326,7 @@ def _elements_gradient(
         where &= np.abs(np.where(np.isfinite(values), values, 0.0)) < _LARGEST[question.precision] / 4
         if trial.values == EQUAL:
             sides = np.abs(_one_sided(plain, _STEPS[0]) - _one_sided(plain, -_STEPS[0]))
-            where &= sides <= _SIDES * np.maximum(np.abs(values), size)
+            # A jump is as small as what pulls it.
+            pulled = np.max([np.abs(each) for each in cotangents if each is not None], axis=0)
+            where &= sides <= _SIDES * np.maximum(np.abs(values), np.minimum(size, pulled))
     return Held(values, floors, where)

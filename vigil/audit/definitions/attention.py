@@ -341,9 +341,10 @@ _FORWARD = {
 }
 _ENCODER = [{**sizes, "f": 5 if sizes["s"] < 33 else 16} for sizes in _LAYER if sizes["s"] > 2]
 _KINDS = [
-    {"norm_first": False, "activation": "gelu"},
-    {"norm_first": True, "activation": "gelu"},
     {"norm_first": False, "activation": "relu"},
+    {"norm_first": True, "activation": "gelu"},
+    # The last set is that of low precision, where rounding opens and closes the gates of a ReLU, and no floor tells by how much.
+    {"norm_first": False, "activation": "gelu"},
 ]
 _ENCODER_SOURCE = "https://docs.pytorch.org/docs/stable/generated/torch.nn.TransformerEncoderLayer.html"
 

@@ -92,7 +92,7 @@ def _gru(kernel: np.ndarray, recurrent: np.ndarray, bias: np.ndarray, candidate:
 @operator(
     source=f"{TORCH}RNN.html",
     sizes=_SIZES,
-    parameters=[{"activation": "tanh"}, {"activation": "relu"}],
+    parameters=[{"activation": "relu"}, {"activation": "tanh"}],  # no gates in low precision, which has the last set
     **_X,
     **_state("h"),
     **_weights("h"),
