@@ -14,8 +14,9 @@ held.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,26 @@ class Derivatives(NamedTuple):
     second: list[tuple[np.ndarray, np.ndarray] | None]
     pulled: tuple[np.ndarray, np.ndarray]
     jumps: int
+
+
+def where_smooth(evaluate: Evaluate, arguments: Arguments, names: Sequence[str]) -> np.ndarray:
+    """Return at which elements an elementwise function has a second derivative along each line that two directions make."""
+    found: np.ndarray = np.asarray(True)
+    with np.errstate(all="ignore"):
+        middle = evaluate(arguments)
+        for signs in itertools.product((-2.0, 0.0, 2.0), repeat=len(names)):
+            if next((sign for sign in signs if sign), 0.0) <= 0.0:
+                continue  # the same line from its other end, or none
+            at = {
+                step: [evaluate({**arguments, **{name: arguments[name] + way * sign * step for name, sign in zip(names, signs, strict=True)}})
+                       for way in (1.0, -1.0)]
+                for step in (_STEP, 2 * _STEP, 4 * _STEP)
+            }  # fmt: skip
+            for place, each in enumerate(middle):
+                if each.dtype.kind == "f":
+                    line = {step: (up[place], down[place]) for step, (up, down) in at.items()}
+                    found = found & _on_line(each, line)[1].is_smooth
+    return found
 
 
 def derivatives_of(question: Question, arguments: Arguments, *, evaluate: Evaluate, moved: Moved) -> Derivatives:
