@@ -12,7 +12,7 @@ from vigil.audit.definitions import catalog
 from vigil.audit.entry import Entry
 from vigil.audit.exact import UNITS, exact_of
 from vigil.audit.judge import measure
-from vigil.audit.plan import EQUAL, GIVEN, Trial, plan
+from vigil.audit.plan import EQUAL, GIVEN, SMOOTH, Trial, plan
 
 
 def entry(definition, *, is_elementwise=False, **arguments) -> Entry:
@@ -243,8 +243,10 @@ def asked_equal(function):
 def test_elementwise_functions_are_asked_for_equal_numbers_in_float64():
     """Last of all, so that what was drawn for the others stays; not in the quick form, nor where the entry says no."""
     several = of_two(np.logaddexp)
-    assert [(each.values, each.precision) for each in plan(several)].count((EQUAL, "fp64")) == 1
-    assert plan(several)[-1].values == EQUAL
+    assert [(each.values, each.precision, each.derives) for each in plan(several)[-2:]] == [
+        (EQUAL, "fp64", False), (SMOOTH, "fp64", True),
+    ]  # fmt: skip
+    assert {each.values for each in plan(several)[:-2]} == {GIVEN}
     for without in (
         plan(several, is_quick=True), plan(several, precisions=["fp32"]), plan(entry(soft, x=normal("n"))),
         plan(dataclasses.replace(several, takes_equal=False)),
@@ -259,6 +261,28 @@ def test_equal_numbers_stay_where_a_function_is_defined():
     x = trial.arguments(5)["x"]
     assert x.min() > 0.0
     assert 0.1 < np.mean(x == 1.0) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("function", "jumps"),
+    [
+        (np.logaddexp, lambda x, y: np.zeros(x.shape, bool)),
+        (np.maximum, lambda x, y: x == y),
+        (lambda x, y: x * np.abs(y), lambda x, y: (y == 0.0) & (x != 0.0)),
+    ],
+)
+def test_second_derivatives_are_asked_at_equal_numbers_where_they_are(function, jumps):
+    """So a sum over all elements is held, which one that jumps would leave unheld; the others are as they were."""
+    trial = Trial(of_two(function), 0, {"n": 99}, {}, "fp64", values=SMOOTH, derives=True)
+    exact, found = exact_of(trial, trial.question(5), 5), trial.arguments(5)
+    equal = trial._replace(values=EQUAL).arguments(5)
+    stays = (found["x"] == equal["x"]) & (found["y"] == equal["y"])
+    jump = jumps(equal["x"], equal["y"])
+    assert not stays[jump].any()
+    assert stays[~jump].mean() > 0.75  # those beside the axes, within some steps of a jump, need not stay
+    assert ((found["x"] == 0.0) | (found["y"] == 0.0) | (found["x"] == 1.0)).any()
+    assert np.isfinite(exact.derivatives.pulled[1])
+    assert np.isfinite(exact.derivatives.second[0][1]).all()
 
 
 @pytest.mark.parametrize("seed", range(20))
