@@ -42,7 +42,7 @@ from vigil.audit.limits import (
     limits_of,
     most_of,
 )
-from vigil.audit.plan import ANY, EQUAL, GIVEN, LAYOUTS, PLAIN, Trial, plan
+from vigil.audit.plan import ANY, EQUAL, GIVEN, LAYOUTS, PLAIN, SMOOTH, Trial, plan
 from vigil.audit.sweep import USUAL_MODES, Extent, answers_of, audit, read_answers
 from vigil.digests import append_listed, replace_listed
 from vigil.documents.audit import Audit, AuditFinding
@@ -135,7 +135,8 @@ def record(folder: Path) -> None:
     groups: dict[tuple[str, str, bool, bool], list[AuditFinding]] = {}
     for each in found.findings:
         if each.known is None and each.kind != "died" and not _is_rounding(each):
-            is_of_equal = each.smallest.values == EQUAL  # which comes last: whatever shows with other numbers shows there first
+            # They come last: what shows with other numbers shows there first.
+            is_of_equal = each.smallest.values in (EQUAL, SMOOTH)
             groups.setdefault((each.operator, each.kind, _is_float32(each), is_of_equal), []).append(each)
     path = reference_directory() / NAME / FILE_NAME
     entries: list[dict[str, Any]] = yaml.safe_load(path.read_bytes()) or []
