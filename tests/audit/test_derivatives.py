@@ -145,8 +145,8 @@ def test_nothing_is_held_where_a_derivative_jumps(definition, place, first, seco
 
 def test_what_is_no_number_at_one_place_leaves_the_others_held():
     """A power of 0 is no number on one side of it: the second derivatives of all other elements are held as they were."""
-    zeros = Argument(("n",), lambda random, shape, sizes: np.where(np.arange(shape[0]) == 7, 0.0, random.uniform(0.5, 2.0, shape)))
-    question, exact = asked(lambda x: x**1.7, x=zeros)
+    drawn = Argument(("n",), lambda random, shape, sizes: random.uniform(0.5, 2.0, shape) * (np.arange(shape[0]) != 7))
+    question, exact = asked(lambda x: x**1.7, x=drawn)
     second, floors = exact.derivatives.second[0]
     held = np.isfinite(floors)
     assert held.sum() == 32

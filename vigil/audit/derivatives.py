@@ -63,11 +63,12 @@ def where_smooth(evaluate: Evaluate, arguments: Arguments, names: Sequence[str])
         for signs in itertools.product((-2.0, 0.0, 2.0), repeat=len(names)):
             if next((sign for sign in signs if sign), 0.0) <= 0.0:
                 continue  # the same line from its other end, or none
-            at = {
-                step: [evaluate({**arguments, **{name: arguments[name] + way * sign * step for name, sign in zip(names, signs, strict=True)}})
-                       for way in (1.0, -1.0)]
-                for step in (_STEP, 2 * _STEP, 4 * _STEP)
-            }  # fmt: skip
+
+            def moved(step: float, signs: tuple[float, ...] = signs) -> list[np.ndarray]:
+                along = {name: arguments[name] + sign * step for name, sign in zip(names, signs, strict=True)}
+                return evaluate({**arguments, **along})
+
+            at = {step: (moved(step), moved(-step)) for step in (_STEP, 2 * _STEP, 4 * _STEP)}
             for place, each in enumerate(middle):
                 if each.dtype.kind == "f":
                     line = {step: (up[place], down[place]) for step, (up, down) in at.items()}

@@ -39,8 +39,8 @@ OPTIMIZERS = "optimizers"  # the family whose outputs are weights after steps
 # Of the floors of earlier weights, of which most of an error stays: LARS at a weight of 0.019 is 31 floors off so, and was 362
 # without, where its rows with other seeds say 40 at most.
 _WALKED = 0.1
-# Of the root mean square of floors: an element is held to no less. In low precision sums are rounded on their way, so that one which
-# cancels, or that a ReLU leaves at 0 by less than rounding, is off by about as much as others.
+# Of the root mean square of floors: an element is held to no less. In low precision sums are rounded on their way, so that one
+# which cancels, or that a ReLU leaves at 0 by less than rounding, is off by about as much as others.
 _SHARE = {"fp32": 0.01, "fp64": 0.01, "bf16": 0.1, "fp16": 0.1}
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
 GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
@@ -126,9 +126,8 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
             kinks += int((~gradients[name].where).sum())
         else:
             least = _CANCELLED * UNITS[question.precision] * _uncancelled(outputs, question, arguments[name])
-            found = [
-                _derivative(trial, arguments, question, name, vector, random, least) for vector in vectors(arguments[name], random)
-            ]
+            along = vectors(arguments[name], random)
+            found = [_derivative(trial, arguments, question, name, vector, random, least) for vector in along]
             directions[name] = [each for each in found if each is not None]
             kinks += len(found) - len(directions[name])
     derivatives = None

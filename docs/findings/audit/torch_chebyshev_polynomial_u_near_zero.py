@@ -1,4 +1,4 @@
-"""torch.special.chebyshev_polynomial_u, of degree 11: near 0 it is sin(12 acos x) / sin(acos x), which loses digits in float32."""
+"""torch.special.chebyshev_polynomial_u, degree 11: near 0 it is sin(12 acos x) / sin(acos x), which loses digits in float32."""
 
 import torch
 

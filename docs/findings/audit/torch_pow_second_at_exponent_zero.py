@@ -1,4 +1,4 @@
-"""torch.pow: at exponent 0 the derivative by the exponent of that by the base is 0 instead of 1 / base; the other order is right."""
+"""torch.pow: at exponent 0 the derivative by the exponent of that by the base is 0, not 1 / base; the other order is right."""
 
 import torch
 
