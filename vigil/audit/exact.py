@@ -238,6 +238,10 @@ def _uncancelled(outputs: list[np.ndarray], question: Question, argument: np.nda
     return math.hypot(*(norm_of(each) for each in parts)) / size if size > 0.0 else 0.0
 
 
+def _typical(numbers: np.ndarray) -> float:
+    return norm_of(numbers) / math.sqrt(max(1, numbers.size))
+
+
 def _fourth_order(function: Callable[[float], np.ndarray | float], step: float) -> np.ndarray | float:
     """Return the derivative at 0 by the central difference of fourth order."""
     return (8.0 * (function(step) - function(-step)) - (function(2.0 * step) - function(-2.0 * step))) / (12.0 * step)
@@ -315,13 +319,14 @@ def _elements_gradient(
             )
         spread = np.sqrt(_mean_of_known(np.array(squares)))
         values = np.asarray(coarse)
-        size = max(1e-30, float(np.sqrt(np.mean(np.square(np.where(np.isfinite(values), values, 0.0))))))
         floors = np.sqrt(spread**2 + uncertainty**2 + (unit / math.sqrt(3.0) * np.abs(values)) ** 2) + LEAST[question.precision]
-        typical = math.sqrt(float(np.mean(np.square(np.where(np.isfinite(floors), floors, 0.0)))))
+        where = np.isfinite(values) & np.isfinite(floors)
+        for _ in range(2):  # a jump is a difference as large as one over the step, and tells nothing of how large the others are
+            size = max(1e-30, _typical(values[where]))
+            where &= uncertainty <= _KINK * np.maximum(np.abs(values), size)
         pulled_by = max((float(np.mean(np.square(each))) for each in cotangents if each is not None and each.size), default=0.0)
-        typical = max(typical, unit * math.sqrt(pulled_by))
+        typical = max(_typical(floors[where]), unit * math.sqrt(pulled_by))
         floors = np.maximum(floors, GRADIENT_SHARE[question.precision] * typical)
-        where = np.isfinite(values) & np.isfinite(floors) & (uncertainty <= _KINK * np.maximum(np.abs(values), size))
         where &= np.abs(np.where(np.isfinite(values), values, 0.0)) < _LARGEST[question.precision] / 4
         if trial.values == EQUAL:
             sides = np.abs(_one_sided(plain, _STEPS[0]) - _one_sided(plain, -_STEPS[0]))
