@@ -178,7 +178,8 @@ def log_cosh_error(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.logaddexp(x - y, y - x) - np.log(2.0)
 
 
-@operator(x=normal("m", "n", scale=3.0), y=_signs("m", "n"), parameters=REDUCTIONS, sizes=SHORT, source=TORCH)
+# Some of a thousand such numbers are beyond 11.09, whose power is none of float16.
+@operator(x=normal("m", "n", scale=4.0), y=_signs("m", "n"), parameters=REDUCTIONS, sizes=SHORT, source=TORCH)
 def soft_margin_loss(x: np.ndarray, y: np.ndarray, reduction: str) -> np.ndarray:
     """Return log(1 + exp(-y x))."""
     return _reduced(_softplus(-y * x), reduction)
