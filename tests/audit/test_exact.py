@@ -314,6 +314,16 @@ def test_a_right_gradient_at_equal_numbers_is_right(function, gradient):
     assert measured["outputs/0"].ratio < 4
 
 
+def test_a_jump_widens_no_floor_of_the_others():
+    """A difference across a step is as large as one over its own: beside it a gradient that is off by 1e-6 is seen."""
+    question, exact, x, y = asked_equal(lambda x, y: np.sign(x) + x * y)
+    right = y * question.cotangents[0]
+    arrays = {"outputs/0": np.sign(x) + x * y, "gradients/x": right, "gradients/y": x * question.cotangents[0]}
+    assert not exact.gradients["x"].where[x == 0.0].any()
+    assert measure(question, exact, arrays)["gradients/x"].ratio < 4
+    assert measure(question, exact, {**arrays, "gradients/x": right * (1.0 + 1e-6)})["gradients/x"].ratio > 1e4
+
+
 def test_a_jump_that_a_small_number_pulls_is_a_jump():
     """A gradient of 5e-4 and one of 0 meet where it is pulled by 5e-4, among others of 1: nothing is held there, either."""
     trial = Trial(of_two(np.maximum), 0, {"n": 99}, {}, "fp64", values=EQUAL)
