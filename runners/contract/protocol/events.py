@@ -62,7 +62,7 @@ class EventWriter:
 
     def emit(self, kind: str, **fields: Any) -> None:
         """Append one event. Its time and the current phase are added."""
-        event = {"kind": kind, "time": round(self._started + time.monotonic(), 3), "phase": self.phase, **_encode(fields)}
+        event = {"kind": kind, "time": round(self._started + time.monotonic(), 6), "phase": self.phase, **_encode(fields)}
         line = json.dumps(event, allow_nan=False)[:-1].encode()
         with self._lock:
             digest = self._digest.copy()
