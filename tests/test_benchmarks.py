@@ -37,6 +37,7 @@ from runners.contract.protocol.spec import write_spec
 from tests.nightly.nights import a_cell, a_document, a_row
 from tests.runners import fork_server
 from tests.runners.harness import frameworks
+from vigil.audit.definitions import catalog
 from vigil.audit.known import known_calls
 from vigil.audit.plan import EQUAL, GIVEN
 from vigil.digests import replace_listed
@@ -493,3 +494,22 @@ def test_what_is_float32_in_float64_is_recorded_apart_and_bounded(tmp_path, monk
     assert entries["tensorflow_resize"].explains(**asked | {"quantity": "forward/0"}, ratio=1e12)
     assert (seen / "tensorflow_resize.py").read_text() == "its releases are on record"
     assert (seen / "tensorflow_resize_float64.py").read_text() == "new"
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("precision", "planted"), [("fp32", {"scaled", "bfloat16"}), ("bf16", set())])
+def test_mutants_are_those_that_a_precision_could_show(precision, planted):
+    """A tail that is left out and half of a gradient are seen in bfloat16 too; a thousandth is no defect of it."""
+    found = audits.mutants("torch", mode="eager", seed=0, entries=[catalog()["softmax"]], precision=precision)
+    mutants = {mutant for _, _, mutant, _ in found}
+    assert mutants & {"scaled", "bfloat16"} == planted
+    assert {"tail", "gradient"} <= mutants
+    assert all(is_seen for *_, is_seen in found)
+
+
+def test_mutants_are_planted_in_one_precision(capsys, monkeypatch):
+    """The message says what was found, and what is allowed."""
+    monkeypatch.setattr("sys.argv", ["audits", "mutants", "--framework", "torch", "--precision", "bf16,fp16"])
+    with pytest.raises(SystemExit):
+        audits.main()
+    assert "Found: bf16,fp16. Allowed: fp32, fp64, bf16, fp16." in capsys.readouterr().err

@@ -171,10 +171,11 @@ def _extrapolated(rough: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.n
 
 def _sizes(values: np.ndarray) -> np.ndarray:
     """Return how large each element is, and no smaller than a typical one."""
-    return np.maximum(np.abs(np.where(np.isfinite(values), values, 0.0)), _typical(values))
+    return np.maximum(np.abs(np.where(np.isfinite(values), values, 0.0)), typical_of(values))
 
 
-def _typical(values: np.ndarray) -> float:
+def typical_of(values: np.ndarray) -> float:
+    """Return the root mean square of what is finite."""
     known = values[np.isfinite(values)]
     return math.sqrt(float(np.mean(np.square(known)))) if known.size else 0.0
 
@@ -187,5 +188,5 @@ def _held(plain: Difference, drawn: list[Difference]) -> tuple[np.ndarray, np.nd
     with np.errstate(all="ignore"):
         moves = np.sqrt(np.mean([np.square(np.nan_to_num(each.values - plain.values)) for each in drawn], axis=0))
         floors = np.sqrt(plain.uncertainty**2 + moves**2 + (_UNIT * sizes) ** 2)
-        floors = np.maximum(floors, _SHARE * _typical(np.where(plain.is_smooth, floors, np.nan)))
+        floors = np.maximum(floors, _SHARE * typical_of(np.where(plain.is_smooth, floors, np.nan)))
     return plain.values, np.where(plain.is_smooth & np.isfinite(floors), floors + 1e-300, np.nan)
