@@ -6,7 +6,7 @@ import pytest
 
 from tests.nightly.nights import RECIPE, a_cell, a_document, a_row, all_cells, day
 from vigil.documents.night import REPRODUCE, VERIFY
-from vigil.nightly import night_plan
+from vigil.nightly import cells, night_plan
 from vigil.nightly.cells import night_cells
 from vigil.nightly.ledger import DueCell, Ledger
 from vigil.nightly.night_plan import Estimator, make_plan
@@ -114,6 +114,28 @@ def test_plain_contexts_come_first():
     verifications = [key for key in keys(planned.chosen) if key.startswith("verify")]
     assert verifications[0].endswith("jax-jit-fp32-x1")
     assert {"fp16", "fp64"} >= {verifications[-1].split("-")[2]}
+
+
+def a_tight_night():
+    """Return the plan of a night that has time for all verifications, and for a reproduction of each framework besides."""
+    every, estimator = all_cells(("torch", "tensorflow", "jax")), Estimator(Ledger([]), n_seeds=1)
+    verifications = sum(estimator.seconds(cell) for cell in every if cell.kind == VERIFY)
+    plain = sum(estimator.seconds(cell) for cell in every if cell.kind == REPRODUCE and cell.context.text.endswith("jit-fp32-x1"))
+    return a_plan(due_of(*every), seconds=estimator.seconds, budget=verifications + plain + 1.0)
+
+
+def test_dear_verifications_come_before_reproductions_of_rare_contexts():
+    """All verifications fit, and the plain context of each framework is reproduced."""
+    planned = a_tight_night()
+    assert {each.cell.kind for each in planned.left} == {REPRODUCE}
+    reproduced = {each.cell.context.text for each in planned.chosen if each.cell.kind == REPRODUCE}
+    assert {"torch-jit-fp32-x1", "tensorflow-jit-fp32-x1", "jax-jit-fp32-x1"} <= reproduced
+
+
+def test_a_reproduction_worth_a_quarter_of_a_verification_is_caught(monkeypatch):
+    """Planted: compiled verifications on two devices are then left out for reproductions."""
+    monkeypatch.setitem(cells._KINDS, VERIFY, 4.0)
+    assert VERIFY in {each.cell.kind for each in a_tight_night().left}
 
 
 def test_what_failed_comes_first():

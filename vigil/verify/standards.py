@@ -13,6 +13,7 @@ from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.documents.provenance import NamedRelease
 from vigil.documents.verification import Verification
+from vigil.frameworks import TABLE
 from vigil.process.build_spec import rows_of_part
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import require_framework
@@ -173,20 +174,21 @@ def verify_contexts(
     with hosts() as opened:
         # Those that may be held to a companion come last, so that it has ended.
         later = [context for context in contexts if context in short and companion_of(context) in contexts]
-        begun = [*in_turns([context for context in contexts if context not in later]), *in_turns(later)]
+        begun = [*in_turns([context for context in contexts if context not in later], short), *in_turns(later, short)]
         results = side_by_side(begun, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))
     of_context = dict(zip(begun, results, strict=True))
     return [of_context[context] for context in contexts]
 
 
-def in_turns(contexts: Sequence[Context]) -> list[Context]:
-    """Return contexts in the order in which they are begun: frameworks take turns.
+def in_turns(contexts: Sequence[Context], short: Collection[Context]) -> list[Context]:
+    """Return contexts in the order in which they are begun: frameworks take turns, and of each the dearest come first.
 
-    Two contexts of one framework, side by side, would compile the same programs, and neither would find the other's.
+    Two contexts of one framework, side by side, would compile the same programs, and neither would find the other's. A dear one at
+    the end would run alone.
     """
     turns = Counter[str]()
     placed = []
-    for context in contexts:
+    for context in sorted(contexts, key=lambda each: -TABLE[each.framework].costs[each.mode].verify[each in short]):
         placed.append((turns[context.framework], context))
         turns[context.framework] += 1
     return [context for _, context in sorted(placed, key=lambda pair: pair[0])]
