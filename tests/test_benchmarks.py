@@ -15,7 +15,7 @@ from matplotlib.image import imread
 
 import vigil.references.samples
 from benchmarks import __main__ as command_line
-from benchmarks import damage, detection, faults, long_runs, narrowed, small_tests, where_time_goes
+from benchmarks import damage, detection, faults, long_runs, narrowed, small_tests, sweep_times, where_time_goes
 from benchmarks.audits import __main__ as audits
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
@@ -367,6 +367,27 @@ def test_only_what_came_to_a_good_end_is_timed(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit):
         where_time_goes.main()
     assert "and no nights that came to a good end. `vigil verify`" in capsys.readouterr().err
+
+
+def test_what_sweeps_take_is_summed_by_recipe_framework_and_mode(tmp_path):
+    """From pages that `vigil verify --all --markdown` writes; one without a verification, as a broken one, is refused."""
+    row, made = "| {} | reproduced | 0 / 8 | a loss | 1x | 0.5 |  | {} |", "- toy v1 (ab12), profile quick; torch 2.13.0"
+    before, after, empty = (tmp_path / name for name in ("before.md", "after.md", "empty.md"))
+    before.write_text("\n".join([row.format("torch-jit-fp32-x1", 100), row.format("torch-jit-bf16-x2", 150), made]))
+    after.write_text("\n".join([row.format("torch-jit-fp32-x1", 10), row.format("torch-jit-bf16-x2 (short)", 4), made]))
+    columns = {name: sweep_times.rows_of(path) for name, path in (("before", before), ("after", after))}
+    assert sweep_times.table(columns)[2:] == [
+        "| toy torch jit | 250 | 14 |",
+        "| **all** | **250** | **14** |",
+        "| contexts, in the short form | 2, 0 | 2, 1 |",
+        "| median of toy | 125 | 7 |",
+        "| longest | 150 | 10 |",
+        "| above 120 s | 1 | 0 |",
+    ]
+    assert sweep_times.longest(columns["before"]) == ["- toy torch-jit-bf16-x2: 150 s"]
+    empty.write_text(made)
+    with pytest.raises(ValueError, match="found no verification"):
+        sweep_times.rows_of(empty)
 
 
 def long_run(steps):
