@@ -173,7 +173,7 @@ def test_a_runner_takes_turns_with_its_own_step_and_the_bare_loops(make_spec, tr
     (tmp_path / TURNS_NAME).write_text('{"steps": 1}')
     fork_server.ask(spec.framework, "benchmarks.throughput.alternate", str(tmp_path), folder=tmp_path)
     [found] = json.loads((tmp_path / RESULT_NAME).read_text())["rounds"]
-    assert sorted(found) == ["bare", "bare_with_input", "runner", "step"]
+    assert sorted(found) == ["bare", "bare_with_input", "runner", "step", "step_with_input"]
     assert all(0.0 < seconds < 60.0 for seconds in found.values())
 
 
@@ -208,7 +208,7 @@ def rendered(*measurements: Measurement) -> str:
 
 def test_the_page_shows_every_cell_and_what_reaches_the_goal():
     """A measured, an unsupported and a failed cell each have a row; only measured ones are counted."""
-    speed = summarise([{"runner": 1.0, "step": 0.98, "bare": 0.96}], images=640)
+    speed = summarise([{"runner": 1.0, "step": 0.98, "step_with_input": 0.99, "bare": 0.96}], images=640)
     alone = summarise([{"runner": 100.0, "step": 90.0}], images=640)
     text = rendered(
         Measurement("moco_lite", CONTEXT, "0.10", speed, Start(bare_seconds=2.0, runner_seconds=3.0)),
@@ -216,11 +216,12 @@ def test_the_page_shows_every_cell_and_what_reaches_the_goal():
         Measurement("moco_lite", make_context(framework="torch"), unsupported="no compiler"),
         Measurement("moco_lite", make_context(framework="tensorflow"), failure="it died"),
     )
-    assert "| jax | jit | bf16 | 640 | 10.0 % | 0.980 [0.980, 0.980] | 0.960 [0.960, 0.960] | - | 3.0 s | 2.0 s |" in text
-    assert "| torch | jit | fp32 | 6.4 | 0.1 % | 0.900 [0.900, 0.900] | - | - | 4.0 s | - |" in text
+    assert "| jax | jit | bf16 | 640 | 10.0 % | 0.980 [0.980, 0.980] | 0.990 [0.990, 0.990] | 0.960 [0.960, 0.960] | - | 3.0 s |" in text
+    assert "| torch | jit | fp32 | 6.4 | 0.1 % | 0.900 [0.900, 0.900] | - | - | - | 4.0 s | - |" in text
     assert "| torch | jit | fp32 | unsupported: no compiler |" in text
     assert "| tensorflow | jit | fp32 | failed |" in text
     assert "Beside their own step 1 of 2 reach the goal" in text
+    assert "Beside their own step with input 1 of 1 reach the goal" in text
     assert "Beside the bare loop 0 of 1 reach the goal" in text
     assert "| moco_lite | 6400 | jax-jit-bf16-x1 | 640 | 10.0 |" in text
 

@@ -3,6 +3,7 @@
 The runner's own `train` runs on a session that hands over to the others after every block of steps. They are
 
 - `step`: the runner's own step on a few batches that lie ready: what is left is what Vigil adds around a step;
+- `step_with_input`: the same, which makes each batch before its step, on the same thread: what is left is all but input;
 - `bare`: the bare loop of its framework, for the recipes that have one, on tensors that lie ready;
 - `bare_with_input`: the bare loop, which makes each batch by the runner's input pipeline before its step, on the same thread.
 
@@ -16,7 +17,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from runners.contract.protocol.session import Session
 from runners.contract.protocol.spec import RunSpec, read_spec
 from runners.contract.schedule import learning_rate
 
-RUNNER, STEP, BARE, BARE_WITH_INPUT = "runner", "step", "bare", "bare_with_input"
+RUNNER, STEP, STEP_WITH_INPUT = "runner", "step", "step_with_input"
+BARE, BARE_WITH_INPUT = "bare", "bare_with_input"
 # The recipes that have bare loops.
 BARE_RECIPES = ("resnet_cifar", "char_gpt")
 # After a turn the caches are the other's, and the runner finds batches prepared: these steps are not counted.
@@ -95,9 +97,18 @@ class AlternatingSession(Session):
 
 
 def own_step(session: AlternatingSession) -> Losses:
-    """Yield the losses of the runner's own step, over and over the first batches."""
+    """Return the losses of the runner's own step, over and over the first batches."""
+    return _steps(session, itertools.cycle([session.batch(step) for step in range(_BATCHES)]))
+
+
+def own_step_with_input(session: AlternatingSession) -> Losses:
+    """Return the losses of the runner's own step on batches that are each made before it."""
+    return _steps(session, map(session.batch, itertools.count()))
+
+
+def _steps(session: AlternatingSession, batches: Iterable[tuple]) -> Losses:
     rate = learning_rate(session.spec.training["learning_rate"], 0)
-    for images, labels in itertools.cycle([session.batch(step) for step in range(_BATCHES)]):
+    for images, labels in batches:
         yield session.trainer.train_step(images, labels, rate)
 
 
@@ -118,7 +129,7 @@ def bare_loop_with_input(session: AlternatingSession) -> Losses:
 def others_for(spec: RunSpec) -> dict[str, Callable[[AlternatingSession], Losses]]:
     """Return who takes turns with the runner of a spec."""
     bare = {BARE: bare_loop, BARE_WITH_INPUT: bare_loop_with_input} if spec.recipe["name"] in BARE_RECIPES else {}
-    return {STEP: own_step, **bare}
+    return {STEP: own_step, STEP_WITH_INPUT: own_step_with_input, **bare}
 
 
 def now(loss: Any) -> float:
