@@ -1,14 +1,13 @@
 """What sweeps take: `python -m benchmarks.sweep_times NAME=SOURCE[,SOURCE...] ...` prints a Markdown table, a column each.
 
 A source is a runs directory that `vigil verify --all` has filled, or a page that it wrote by `--markdown`. A row is a recipe,
-framework and mode, with the seconds of all its contexts, whatever their verdict; below stand the sum, the median and the longest.
+framework and mode, with the seconds of all its contexts, whatever their verdict; below stand their sum and the longest.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,9 +56,6 @@ def table(columns: dict[str, Sequence[Row]]) -> list[str]:
     times = {name: [seconds for *_, seconds in rows] for name, rows in columns.items()}
     lines.append(_line("**all**", *(f"**{sum(found):,.0f}**" for found in times.values())))
     lines.append(_line("contexts, in the short form", *(f"{len(rows)}, {sum(row[2] for row in rows)}" for rows in columns.values())))
-    for recipe in dict.fromkeys(recipe for recipe, *_ in groups):
-        of = [[seconds for name, *_, seconds in rows if name == recipe] for rows in columns.values()]
-        lines.append(_line(f"median of {recipe}", *(_whole(statistics.median(some) if some else None) for some in of)))
     lines.append(_line("longest", *(_whole(max(found)) for found in times.values())))
     return [*lines, _line(f"above {LONG:.0f} s", *(str(sum(each > LONG for each in found)) for found in times.values()))]
 

@@ -381,7 +381,6 @@ def test_what_sweeps_take_is_summed_by_recipe_framework_and_mode(tmp_path):
         "| toy torch jit | 250 | 14 |",
         "| **all** | **250** | **14** |",
         "| contexts, in the short form | 2, 0 | 2, 1 |",
-        "| median of toy | 125 | 7 |",
         "| longest | 150 | 10 |",
         "| above 120 s | 1 | 0 |",
     ]
