@@ -55,7 +55,8 @@ def table(columns: dict[str, Sequence[Row]]) -> list[str]:
     lines += [_line(" ".join(group), *(_whole(of.get(name)) for name in columns)) for group, of in groups.items()]
     times = {name: [seconds for *_, seconds in rows] for name, rows in columns.items()}
     lines.append(_line("**all**", *(f"**{sum(found):,.0f}**" for found in times.values())))
-    lines.append(_line("contexts, in the short form", *(f"{len(rows)}, {sum(row[2] for row in rows)}" for rows in columns.values())))
+    counts = [f"{len(rows)}, {sum(is_short for _, _, is_short, _ in rows)}" for rows in columns.values()]
+    lines.append(_line("contexts, in the short form", *counts))
     lines.append(_line("longest", *(_whole(max(found)) for found in times.values())))
     return [*lines, _line(f"above {LONG:.0f} s", *(str(sum(each > LONG for each in found)) for found in times.values()))]
 
@@ -63,7 +64,7 @@ def table(columns: dict[str, Sequence[Row]]) -> list[str]:
 def longest(rows: Sequence[Row]) -> list[str]:
     """Return lines: each context above the limit, the longest first."""
     some = sorted((row for row in rows if row[3] > LONG), key=lambda row: -row[3])
-    return [f"- {recipe} {context.text}{', short form' if short else ''}: {seconds:.0f} s" for recipe, context, short, seconds in some]
+    return [f"- {recipe} {of.text}{', short form' if is_short else ''}: {took:.0f} s" for recipe, of, is_short, took in some]
 
 
 def _line(*cells: str) -> str:

@@ -183,8 +183,8 @@ def verify_contexts(
 def in_turns(contexts: Sequence[Context], short: Collection[Context]) -> list[Context]:
     """Return contexts in the order in which they are begun: frameworks take turns, and of each the dearest come first.
 
-    Two contexts of one framework, side by side, would compile the same programs, and neither would find the other's. A dear one at
-    the end would run alone.
+    Two contexts of one framework, side by side, would compile the same programs, and neither would find the other's. A dear one
+    at the end would run alone.
     """
     turns = Counter[str]()
     placed = []
