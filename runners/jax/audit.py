@@ -17,15 +17,19 @@ from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
 from runners.contract.errors import Unsupported
 from runners.jax.derivatives import ways_of
-from runners.jax.devices import AXIS, devices_of
+from runners.jax.devices import AXIS, devices_of, show_devices
 from runners.jax.modes import compile_ahead
 from runners.jax.step import describe, set_up
 
 _TYPES = {"fp32": jnp.float32, "bf16": jnp.bfloat16, "fp16": jnp.float16, "fp64": jnp.float64}
+# The family that computes over several devices, of which a CPU has to show as many before the first operation.
+_COLLECTIVES, _DEVICES = "collectives", 2
 
 
 def _set_up(request: AuditRequest) -> None:
     set_up(request)
+    if _COLLECTIVES in request.families and request.device == "cpu" and request.devices == 1:
+        show_devices(_DEVICES, is_op_by_op=False)
     jax.config.update("jax_enable_x64", request.is_wide)
     use_keras("jax")
 

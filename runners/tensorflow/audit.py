@@ -18,14 +18,14 @@ from runners.tensorflow.modes import compile_function, trace
 from runners.tensorflow.step import describe, require_cpu, set_threads
 
 _TYPES = {"fp32": tf.float32, "bf16": tf.bfloat16, "fp16": tf.float16, "fp64": tf.float64}
-# The family that trains over several devices, which have to be made before the first operation.
-_FITTING, _REPLICAS = "fitting", 2
+# The families that compute over several devices, which have to be made before the first operation.
+_OVER_DEVICES, _REPLICAS = {"fitting", "collectives"}, 2
 
 
 def _set_up(request: AuditRequest) -> None:
     require_cpu(request.device)
     set_threads(request.threads)
-    if _FITTING in request.families:
+    if _OVER_DEVICES & {*request.families}:
         [cpu] = tf.config.list_physical_devices("CPU")
         tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * _REPLICAS)
     use_keras("tensorflow")

@@ -24,13 +24,41 @@ from runners.contract.audit.frame import Question, cut_axis
 from runners.contract.audit.ways import named_by
 from vigil.audit.exact import Exact
 from vigil.audit.judge import Measured
-from vigil.audit.source import CannotWrite, call_alone, module_of
+from vigil.audit.source import BY_TWO_PROCESSES, CannotWrite, call_alone, module_of
 from vigil.paths import project_root
 
 _SHORT = 40  # elements that are written out; more are packed
 _LONGEST = 1 << 18  # bytes, packed
-# What is in the name of a way that needs two devices, which the runner of TensorFlow makes before its first operation.
-MIRRORED = "(mirrored)"
+# What needs two devices, which runners make before their first operation: ways of such a name, and the calls of a family.
+MIRRORED, COLLECTIVES = "(mirrored)", "collectives"
+# Both processes carry out the whole script, each with its own row; the second one prints nothing.
+_TWO_PROCESSES = f"""\
+import itertools, os, sys, tempfile
+import torch.distributed as dist
+folder, numbers = tempfile.mkdtemp(), itertools.count()
+rank = 0 if os.fork() else 1
+sys.stdout = open(os.devnull, "w") if rank else sys.stdout
+os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+dist.init_process_group("gloo", init_method=f"file://{{folder}}/rendezvous", rank=rank, world_size=2)
+def both(own):
+    number = next(numbers)
+    torch.save(own.detach(), f"{{folder}}/{{number}}-{{rank}}")
+    dist.barrier()
+    return tuple(torch.load(f"{{folder}}/{{number}}-{{each}}") for each in range(2))
+def {BY_TWO_PROCESSES}(work):
+    def call(*rows, **parameters):
+        class Together(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, *rows):
+                ctx.row = rows[rank].detach().clone().requires_grad_(rows[rank].requires_grad)
+                with torch.enable_grad():
+                    ctx.found = work(ctx.row, **parameters)
+                return both(ctx.found)
+            @staticmethod
+            def backward(ctx, *cotangents):
+                return both(torch.autograd.grad(ctx.found, ctx.row, cotangents[rank].contiguous())[0])
+        return Together.apply(*rows)
+    return call"""
 
 _BY_POSITION = (
     "call = lambda **given: function(*[v for v in given.values() if hasattr(v, 'shape')], "
@@ -100,6 +128,7 @@ def script_of(
     ]
     axis = cut_axis(question.layout)
     is_keras = any("keras" in line for line in (*definition, *imports))
+    devices = max(devices, 2) if family == COLLECTIVES and framework == "jax" else devices
     lines += ["import os"] if is_keras or devices > 1 else []
     lines += [f'os.environ["KERAS_BACKEND"] = "{framework}"'] if is_keras else []
     if devices > 1:
@@ -110,7 +139,9 @@ def script_of(
     if axis is not None:
         imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
-    if MIRRORED in way:
+    if any(f"{BY_TWO_PROCESSES}(" in line for line in definition):
+        lines += _TWO_PROCESSES.splitlines()
+    if MIRRORED in way or (family == COLLECTIVES and framework == "tensorflow"):
         lines += [
             '[cpu] = tf.config.list_physical_devices("CPU")',
             "tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)",
@@ -401,7 +432,8 @@ def _check(exact: Exact, quantity: str, measured: Measured, drawn: Drawn | None)
         allowed = abs(measured.got - measured.expected) / 2
         right = f"{measured.expected!r}  # by central differences of the definition in float64"
         if np.count_nonzero(direction.vector) == 1:
-            got = [f"got, expected = float(found[{tuple(int(each[0]) for each in np.nonzero(direction.vector))!r}]), {right}"]
+            place = tuple(int(each[0]) for each in np.nonzero(direction.vector))
+            got = [f"got, expected = {'-' if direction.vector[place] < 0 else ''}float(found[{place!r}]), {right}"]
         else:
             vector = drawn.direction if drawn else _literal(direction.vector.astype(np.int8))
             got = [f"direction = {vector}", f"got, expected = float((found * direction).sum()), {right}"]

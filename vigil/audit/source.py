@@ -20,6 +20,9 @@ from vigil.paths import project_root
 _FRAMEWORKS = ("torch", "tensorflow", "jax", "flax", "optax", "keras")
 _ALONE = "alone:"  # before the name of a module that was carried out with stand-ins
 _PLAIN = (str, int, float, bool, type(None))
+# What a script calls its helper for a call that two processes of PyTorch take together.
+BY_TWO_PROCESSES = "by_two_processes"
+_TOGETHER = f"{_ALONE}runners.torch.together", "together.<locals>.call"
 
 
 class CannotWrite(Exception):
@@ -88,6 +91,8 @@ def compile_tree(tree: ast.Module, nodes: dict[int, Any]) -> types.CodeType:
         nodes[number] = kept
         each.lineno = each.end_lineno = number
         each.col_offset = each.end_col_offset = 0
+        for decorator in each.decorator_list if isinstance(each, ast.FunctionDef) else ():
+            decorator.lineno = decorator.end_lineno = number
     return compile(numbered, "<calls>", "exec", dont_inherit=True)
 
 
@@ -134,6 +139,8 @@ class _Writer:
             given = [ast.keyword(name, self.expression(each, file)) for name, each in value.keywords.items()]
             first = [self.expression(each, file) for each in (value.func, *value.args)]
             return ast.Call(ast.parse("functools.partial", mode="eval").body, first, given)
+        if isinstance(value, functools._lru_cache_wrapper):
+            value = value.__wrapped__
         if isinstance(value, types.FunctionType):
             return self.function(value, file)
         if isinstance(value, type) and value.__name__ == "Unsupported":
@@ -148,6 +155,9 @@ class _Writer:
         """Write a function down, unless it is already; return its name, or itself where it is a lambda."""
         if id(value) in self._names:
             return ast.Name(self._names[id(value)], ast.Load())
+        if (value.__module__, value.__qualname__) == _TOGETHER:
+            work = dict(zip(value.__code__.co_freevars, value.__closure__ or (), strict=True))["work"]
+            return ast.Call(ast.Name(BY_TWO_PROCESSES, ast.Load()), [self._cell(work, file)], [])
         if _is_ours(value):
             file = _file(value.__module__.removeprefix(_ALONE))
         node = file.nodes.get(value.__code__.co_firstlineno)

@@ -1,0 +1,90 @@
+"""What devices tell each other is held to its definitions, over two processes of PyTorch and two devices of the others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from reports.audit_text import audit_block
+from tests.audit.test_sweep import LIMITS, audited, run_script
+from vigil.audit.definitions import catalog, collectives
+from vigil.audit.sweep import Extent, audit
+from vigil.paths import project_root
+from vigil.process.build_spec import fault_entry
+from vigil.steps.processes import Started
+
+FAULT = "collectives_end_early"
+FAULTS = project_root() / "tests" / "audit" / "faults"
+
+
+def test_definitions_by_hand():
+    """Two devices, two rows each: who has what afterwards."""
+    x = np.array([[[1.0], [2.0]], [[30.0], [40.0]]])
+    assert collectives.exchanged(x)[..., 0].tolist() == [[1.0, 30.0], [2.0, 40.0]]
+    assert collectives.share_of_sum_on_each(x)[..., 0].tolist() == [[31.0], [42.0]]
+    assert collectives.joined_on_all(x)[..., 0].tolist() == [[1.0, 2.0, 30.0, 40.0]] * 2
+    assert collectives.shared_out(x, source=1)[..., 0].tolist() == [[30.0], [40.0]]
+    assert collectives.sent_on(x[..., 0]).tolist() == [[30.0, 40.0], [1.0, 2.0]]
+    assert [part[:, 0].tolist() for part in collectives.exchanged_unevenly(x)] == [[1.0, 30.0], [2.0, 40.0]]
+
+
+@pytest.mark.torch
+def test_two_processes_of_pytorch_are_reproduced(tmp_path):
+    """With gradients, where there are any, and parts that are not all of one size."""
+    names = ("summed_on_all", "exchanged_unevenly", "joined_on_one", "sent_on")
+    found = audited(tmp_path, *names, ways=["torch.distributed.*"], precisions=["fp32", "bf16"])
+    assert found.verdict.name == "reproduced", audit_block(found, directory="runs/x")
+    assert found.ways == 9
+    assert not [gap for gap in found.gaps if gap.status == "cannot"]
+
+
+@pytest.mark.torch
+def test_a_sum_over_processes_that_lacks_something_is_found(tmp_path):
+    """Each script shows it by two processes without Vigil, and nothing without the fault."""
+    found = audited(tmp_path, "furthest_on_all", fault=FAULT, ways=["torch.distributed.*"])
+    assert [(each.way, each.quantity) for each in found.findings] == [("torch.distributed.all_reduce", "outputs/0")]
+    require_scripts(found, tmp_path)
+
+
+@pytest.mark.torch
+def test_what_fails_in_the_other_process_is_told(tmp_path):
+    """By the first one, which is asked."""
+    (tmp_path / "works.py").write_text(
+        "import torch.distributed as dist\n\n\n"
+        "def fails(row):\n    if dist.get_rank():\n        raise ValueError('has no such row')\n    return row\n"
+    )
+    script = (
+        "import sys\nimport torch\nfrom works import fails\nfrom runners.torch.together import together\n"
+        "try:\n    together(fails, has_gradient=False)(torch.ones(2), torch.ones(2))\n"
+        "except RuntimeError as error:\n    print(error)\n"
+    )
+    environment = {"PYTHONPATH": f"{project_root()}:{tmp_path}", "PATH": "/usr/bin:/bin"}
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120, check=True
+    )
+    assert ended.stdout == "the other device: ValueError: has no such row\n"
+
+
+@pytest.mark.parametrize("framework", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("tensorflow", "jax")])
+def test_a_sum_over_devices_that_lacks_something_is_found(tmp_path, framework):
+    """With its gradient; scripts make the devices, and show nothing without the fault."""
+    started = Started(framework=framework, fault=fault_entry(str(FAULTS / f"{FAULT}.py")))
+    ways = ["*ReplicaContext.all_reduce", "jax.lax.psum (over devices)"]
+    mode = "jit" if framework == "jax" else "eager"
+    extent = Extent(entries=[catalog()["summed_on_all"]], modes=[mode], ways=ways, precisions=["fp32"], seed=4)
+    found = audit(started, extent, tmp_path, LIMITS, (), command="vigil audit", jobs=1)
+    assert {each.quantity for each in found.findings} == {"outputs/0", "gradients/x"}
+    require_scripts(found, tmp_path)
+
+
+def require_scripts(found, directory):
+    """Each finding has a script that shows it with the planted fault, and not without."""
+    assert found.findings
+    for each in found.findings:
+        assert each.script
+        shown, without = (run_script(directory, each.script, fault=fault) for fault in (FAULT, None))
+        assert (shown.returncode, shown.stdout[:5]) == (1, "WRONG"), shown.stderr
+        assert (without.returncode, without.stdout[:5]) == (0, "RIGHT"), without.stdout + without.stderr
