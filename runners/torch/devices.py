@@ -159,9 +159,9 @@ class CpuSyncBatchNorm(nn.BatchNorm2d):
             mean = total[:-1] / count
             centred = wide - mean[:, None, None]
             variance = all_reduce(centred.square().sum(dim=(0, 2, 3))) / count
-            with torch.no_grad():
-                self.running_mean.lerp_(mean, self.momentum)
-                self.running_var.lerp_(variance * (count / (count - 1)), self.momentum)
+            # DIFFERS(torch): a trace does not hold no_grad. Statistics would keep what each step needed for its backward pass.
+            self.running_mean.lerp_(mean.detach(), self.momentum)
+            self.running_var.lerp_((variance * (count / (count - 1))).detach(), self.momentum)
             scale = self.weight * torch.rsqrt(variance + self.eps)
             return (centred * scale[:, None, None] + self.bias[:, None, None]).to(x.dtype)
 

@@ -49,9 +49,9 @@ class RegionBatchNorm(nn.Module):
             mean = total[:-1] / count
             squares = torch.einsum("nchw,n->c", (wide - mean[:, None, None]).square(), kept)
             variance = self.of_all_devices(squares) / count
-            with torch.no_grad():
-                self.running_mean.lerp_(mean, self.momentum)
-                self.running_var.lerp_(variance * (count / (count - 1)), self.momentum)
+            # DIFFERS(torch): a trace does not hold no_grad. Statistics would keep what each step needed for its backward pass.
+            self.running_mean.lerp_(mean.detach(), self.momentum)
+            self.running_var.lerp_((variance * (count / (count - 1))).detach(), self.momentum)
             return self.normalised(wide, mean, variance).to(x.dtype)
 
     def normalised(self, x, mean, variance):
