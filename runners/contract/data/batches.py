@@ -171,8 +171,8 @@ def split(batch: Labels, sizes: tuple[int, ...]) -> list[Labels]:
 def prefetch(items: Iterator, *, ahead: int) -> Iterator:
     """Yield the items, up to `ahead` of them prepared on another thread. Its errors are raised here.
 
-    It begins when few are ready and then fills up, several items in a row: after a training step caches hold nothing of the last
-    one. One item at a time cost PyTorch's step of ResNet-8 4 % of its speed, of which 3 are back (`make bench`: own step).
+    It begins when few are ready and then fills up, several items in a row: after a training step caches hold nothing of the
+    last one. One at a time, PyTorch's ResNet-8 ran at 0.95 to 0.96 of its own step, so at 0.95 to 0.99 (docs/benchmarks.md).
     """
     ready: collections.deque = collections.deque()
     changed = threading.Condition()
