@@ -36,6 +36,8 @@ def _of_page(page: Path) -> list[Row]:
     lines = page.read_text(encoding="utf-8").splitlines()
     # The last line names the recipe: "- moco_lite v1 (a122a7a6df17), profile quick; ...".
     recipes = [line.split()[1] for line in lines if line.startswith("- ") and ", profile " in line]
+    if not recipes:
+        raise ValueError(f"{page}: names no recipe. `vigil verify RECIPE --all --markdown FILE` writes such pages.")
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     return [
         (recipes[-1], parse_context(first.removesuffix(" (short)")), first.endswith(" (short)"), float(last))
@@ -82,6 +84,8 @@ def main() -> None:
     columns: dict[str, list[Row]] = {}
     for given in parser.parse_args().columns:
         name, _, sources = given.partition("=")
+        if not sources:
+            parser.error(f"found {given!r}. Allowed: NAME=SOURCE[,SOURCE...], as cold=runs.")
         try:
             columns[name] = [row for source in sources.split(",") for row in rows_of(Path(source))]
         except (OSError, ValueError) as error:

@@ -394,6 +394,9 @@ def test_what_sweeps_take_is_summed_by_recipe_framework_and_mode(tmp_path):
     empty.write_text(made)
     with pytest.raises(ValueError, match="found no verification"):
         sweep_times.rows_of(empty)
+    empty.write_text(row.format("torch-jit-fp32-x1", 1))
+    with pytest.raises(ValueError, match="names no recipe"):
+        sweep_times.rows_of(empty)
 
 
 def long_run(steps):

@@ -31,6 +31,7 @@ def together(work: Callable[..., torch.Tensor], *, has_gradient: bool) -> Callab
 
     has_gradient: what the work calls has a gradient, which is taken in both processes as well.
     """
+
     def call(*rows: torch.Tensor, **parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
         if rows[0].device.type != "cpu":
             raise Unsupported("two processes that share a GPU are not asked")
@@ -89,7 +90,14 @@ class _Other:
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
             theirs.close()
             _join(rendezvous, rank=0)
-            self.pipe.recv()  # it has joined as well, so that nobody needs the file any more
+            self.heard()  # it has joined as well, so that nobody needs the file any more
+
+    def heard(self) -> Any:
+        """Return what it says. Raises RuntimeError where it says nothing any more."""
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError) as error:
+            raise RuntimeError(f"the other device: its process has ended, with exit code {self._process.wait()}") from error
 
 
 def _both(order: tuple[Any, ...], own: Callable[[], torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -102,9 +110,9 @@ def _both(order: tuple[Any, ...], own: Callable[[], torch.Tensor]) -> tuple[torc
         found = own()
     except Exception:
         # It fails there alike, or waits for what does not come: then its group gives up.
-        other.pipe.recv()
+        other.heard()
         raise
-    is_well, answer = other.pipe.recv()
+    is_well, answer = other.heard()
     if not is_well:
         raise RuntimeError(f"the other device: {answer}")
     return found, _unpacked(answer)

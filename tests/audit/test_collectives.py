@@ -10,6 +10,7 @@ import pytest
 
 from reports.audit_text import audit_block
 from tests.audit.test_sweep import LIMITS, audited, run_script
+from vigil.audit import sweep
 from vigil.audit.definitions import catalog, collectives
 from vigil.audit.sweep import Extent, audit
 from vigil.paths import project_root
@@ -29,6 +30,25 @@ def test_definitions_by_hand():
     assert collectives.shared_out(x, source=1)[..., 0].tolist() == [[30.0], [40.0]]
     assert collectives.sent_on(x[..., 0]).tolist() == [[30.0, 40.0], [1.0, 2.0]]
     assert [part[:, 0].tolist() for part in collectives.exchanged_unevenly(x)] == [[1.0, 30.0], [2.0, 40.0]]
+
+
+def test_they_have_a_process_of_their_own():
+    """Other families are asked where there is one device, as without them."""
+    entries = [catalog()[name] for name in ("summed_on_all", "exp", "softmax")]
+    extent = Extent(entries=entries, modes=["jit"], ways=["*"], precisions=["fp32"], seed=0)
+    groups = sweep._groups(extent, is_eager=False, parts=1)
+    assert [sorted(group.trials) for group in groups] == [["elementwise", "reductions"], ["collectives"]]
+    assert len({group.directory for group in groups}) == 2
+
+
+@pytest.mark.torch
+def test_the_end_of_the_other_process_is_told(tmp_path):
+    """With how it ended, instead of an error of the pipe."""
+    (tmp_path / "works.py").write_text(
+        "import os\nimport torch.distributed as dist\n\n\n"
+        "def ends(row):\n    if dist.get_rank():\n        os._exit(7)\n    return row\n"
+    )
+    assert asked(tmp_path, "ends") == "the other device: its process has ended, with exit code 7\n"
 
 
 @pytest.mark.torch
@@ -56,16 +76,21 @@ def test_what_fails_in_the_other_process_is_told(tmp_path):
         "import torch.distributed as dist\n\n\n"
         "def fails(row):\n    if dist.get_rank():\n        raise ValueError('has no such row')\n    return row\n"
     )
+    assert asked(tmp_path, "fails") == "the other device: ValueError: has no such row\n"
+
+
+def asked(directory, name):
+    """Return what is said of a function of works.py that both processes are asked for."""
     script = (
-        "import sys\nimport torch\nfrom works import fails\nfrom runners.torch.together import together\n"
-        "try:\n    together(fails, has_gradient=False)(torch.ones(2), torch.ones(2))\n"
+        f"import torch\nfrom works import {name}\nfrom runners.torch.together import together\n"
+        f"try:\n    together({name}, has_gradient=False)(torch.ones(2), torch.ones(2))\n"
         "except RuntimeError as error:\n    print(error)\n"
     )
-    environment = {"PYTHONPATH": f"{project_root()}:{tmp_path}", "PATH": "/usr/bin:/bin"}
+    environment = {"PYTHONPATH": f"{project_root()}:{directory}", "PATH": "/usr/bin:/bin"}
     ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=directory, env=environment, timeout=120, check=True
     )
-    assert ended.stdout == "the other device: ValueError: has no such row\n"
+    return ended.stdout
 
 
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("tensorflow", "jax")])

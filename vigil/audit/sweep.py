@@ -48,7 +48,7 @@ from vigil.audit.judge import (
 from vigil.audit.known import KnownCall, is_like, of_processor
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
-from vigil.audit.script import on_gpu, script_of
+from vigil.audit.script import COLLECTIVES, on_gpu, script_of
 from vigil.documents.audit import (
     Audit,
     AuditCoverage,
@@ -320,11 +320,13 @@ def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
             ]
             if planned:
                 trials[family] = planned
+        # Processes that compute over several devices have these made as they start, which others should not see.
+        apart = {family: trials.pop(family) for family in (COLLECTIVES,) if family in trials}
         shares: list[dict[str, list[Trial]]] = [{} for _ in range(parts)]
         for family in sorted(trials, key=lambda name: -len(trials[name])):
             least = min(shares, key=lambda share: sum(map(len, share.values())))
             least[family] = trials[family]
-        groups += [_Group(mode, is_wide, share, part) for part, share in enumerate(shares) if share]
+        groups += [_Group(mode, is_wide, share, part) for part, share in enumerate([*shares, apart]) if share]
     return groups
 
 
