@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import hashlib
 import math
 
 import numpy as np
@@ -38,6 +39,11 @@ def pixels(images) -> np.ndarray:
     return images.astype(np.float32) / np.float32(255)
 
 
+def adjusted(adjust, pixels, factor) -> np.ndarray:
+    """Return images [batch, height, width, channel] adjusted, which views hold by channel, width before height."""
+    return adjust(pixels.transpose(3, 0, 2, 1), factor).transpose(1, 3, 2, 0)
+
+
 def view(images, rule, *, step=0, name="query"):
     return views.make_view(images, rule, seed=3, step=step, view=name) / np.float32(255)
 
@@ -57,6 +63,12 @@ def test_a_view_is_a_function_of_seed_step_and_name(images):
         views.make_view(images, RULE, seed=4, step=0, view="query") / np.float32(255),
     ):
         assert (np.abs(first - other).max(axis=(1, 2, 3)) > 1e-3).mean() > 0.9
+
+
+def test_views_keep_their_bits(images):
+    """Tapes and references were made with these: the digest is of float32 as the first version of this code gave it."""
+    found = np.stack([view(images, RULE, step=step, name=name) for step in range(20) for name in ("query", "key")])
+    assert hashlib.sha256(found.tobytes()).hexdigest() == "7df9b3a76a49d8eeb7127cd03793c52e0c19c5c24a8bfe2438f2baec25104407"
 
 
 def test_an_image_has_its_view_whatever_else_is_in_the_batch(images):
@@ -101,9 +113,10 @@ def test_a_crop_that_never_fits_is_the_whole_image():
 
 
 def test_crops_are_enlarged_bilinearly(pixels):
-    """Pixel by pixel: between the centres of the crop's pixels linearly, beyond the outer ones constant."""
+    """Pixel by pixel: between the centres of the crop's pixels linearly, beyond the outer ones constant; the second mirrored."""
     boxes = [np.array(each) for each in ([2, 0], [1, 4], [5, 13], [7, 1])]
-    found = views.resized_crops(pixels[:2], *boxes)
+    found = views.resized_crops(pixels[:2], *boxes, flips=np.array([False, True])).transpose(1, 3, 2, 0)
+    found[1] = found[1, :, ::-1].copy()
     for n in range(2):
         top, left, height, width = (int(each[n]) for each in boxes)
         for i in range(13):
@@ -128,21 +141,21 @@ def test_a_flip_mirrors_columns(images, pixels):
 
 def test_brightness_multiplies(pixels):
     """Times the factor, cut off at 1."""
-    found = views.adjust_brightness(pixels[:2], np.array([0.6, 1.4], np.float32))
+    found = adjusted(views.adjust_brightness, pixels[:2], np.array([0.6, 1.4], np.float32))
     np.testing.assert_allclose(found[0], pixels[0] * 0.6, rtol=1e-6)
     np.testing.assert_allclose(found[1], np.minimum(pixels[1] * 1.4, 1), rtol=1e-6)
 
 
 def test_contrast_is_about_the_mean_luminance(pixels):
     """The factor acts on the distance to the mean of 0.299 R + 0.587 G + 0.114 B."""
-    found = views.adjust_contrast(pixels[:1], np.array([0.7], np.float32))
+    found = adjusted(views.adjust_contrast, pixels[:1], np.array([0.7], np.float32))
     mean = (pixels[0].astype(float) @ [0.299, 0.587, 0.114]).mean()
     np.testing.assert_allclose(found[0], mean + 0.7 * (pixels[0] - mean), atol=1e-5)
 
 
 def test_saturation_is_about_each_pixels_luminance(pixels):
     """The factor acts on the distance to the pixel's own luminance: 0 leaves gray."""
-    found = views.adjust_saturation(pixels[:2], np.array([1.3, 0.0], np.float32))
+    found = adjusted(views.adjust_saturation, pixels[:2], np.array([1.3, 0.0], np.float32))
     gray = (pixels[:2].astype(float) @ [0.299, 0.587, 0.114])[..., None]
     np.testing.assert_allclose(found[0], np.clip(gray[0] + 1.3 * (pixels[0] - gray[0]), 0, 1), atol=1e-5)
     np.testing.assert_allclose(found[1], np.broadcast_to(gray[1], pixels[1].shape), atol=1e-6)
@@ -151,7 +164,7 @@ def test_saturation_is_about_each_pixels_luminance(pixels):
 @pytest.mark.parametrize("turn", [-0.5, -0.1, 0.0, 0.07, 0.4])
 def test_hue_turns_as_in_hsv(pixels, turn):
     """As Python's own colorsys has it; a gray pixel has no hue and stays."""
-    found = views.adjust_hue(pixels[5:8], np.full(3, turn, np.float32))
+    found = adjusted(views.adjust_hue, pixels[5:8], np.full(3, turn, np.float32))
     for place in np.ndindex(3, 13, 11):
         hue, saturation, value = colorsys.rgb_to_hsv(*pixels[5:8][place].astype(float))
         np.testing.assert_allclose(found[place], colorsys.hsv_to_rgb((hue + turn) % 1, saturation, value), atol=2e-6)
@@ -175,8 +188,8 @@ def test_the_order_of_the_jitters_matters(images):
     pixels = images.astype(np.float32) / np.float32(255)
     factors = streams.uniform(3, "views/query/jitter", 0, count=160).reshape(40, 4)
     bright, contrast = ((0.8 * factors[:, which] + 0.6).astype(np.float32) for which in (0, 1))
-    one = views.adjust_contrast(views.adjust_brightness(pixels, bright), contrast)
-    other = views.adjust_brightness(views.adjust_contrast(pixels, contrast), bright)
+    one = adjusted(views.adjust_contrast, adjusted(views.adjust_brightness, pixels, bright), contrast)
+    other = adjusted(views.adjust_brightness, adjusted(views.adjust_contrast, pixels, contrast), bright)
     first, second = (np.abs(found - each).max(axis=(1, 2, 3)) < 1e-5 for each in (one, other))
     assert (first | second).all()
     assert 8 < first.sum() < 32
