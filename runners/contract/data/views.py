@@ -57,10 +57,10 @@ def make_view(images: np.ndarray, rule: dict[str, Any], *, seed: int, step: int,
     gray = np.flatnonzero(draw("grayscale") < rule["grayscale_probability"])
     planes[:, gray] = luminance(planes.take(gray, axis=1))
     planes *= np.float32(255.0)
-    view = np.empty(images.shape, np.float32)
+    augmented = np.empty(images.shape, np.float32)
     for channel, plane in enumerate(planes):
-        view[..., channel] = plane.swapaxes(1, 2)
-    return view
+        augmented[..., channel] = plane.swapaxes(1, 2)
+    return augmented
 
 
 def crop_boxes(
@@ -103,7 +103,8 @@ def resized_crops(
     # Rows, then columns with rows and columns exchanged: both are a gather of whole lines.
     tall = _mixed(pixels[each, above], pixels[each, below], down[:, :, None, None])
     tall = np.ascontiguousarray(tall.transpose(3, 0, 2, 1)).reshape(3, -1, rows)
-    return _mixed(*(tall.take(each * columns + at, axis=1) for at in (before, after)), right[:, :, None])
+    first, second = (tall.take(each * columns + at, axis=1) for at in (before, after))
+    return _mixed(first, second, right[:, :, None])
 
 
 def luminance(planes: np.ndarray) -> np.ndarray:
