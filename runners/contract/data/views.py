@@ -138,7 +138,7 @@ def adjust_hue(planes: np.ndarray, turn: np.ndarray) -> np.ndarray:
     red, green, blue = planes
     value = np.maximum(np.maximum(red, green), blue)
     chroma = value - np.minimum(np.minimum(red, green), blue)
-    # Chosen by products with 0 and 1: np.where takes ten times as long where masks are as good as random.
+    # Chosen by products with 0 and 1: np.where branches, which takes long where masks are as good as random.
     is_red, is_green = value == red, value == green
     first, second, third = (each.astype(np.float32) for each in (is_red, is_green & ~is_red, ~(is_red | is_green)))
     sixths = first * (green - blue)
