@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from runners.contract.audit.frame import ANSWERED, write_questions
+from runners.contract.audit.frame import write_questions
 from runners.contract.audit.mutants import MUTANTS
 from runners.contract.audit.request import OPTION, AuditRequest
 from vigil.audit.definitions import catalog
@@ -309,7 +309,7 @@ def _mutants_of(
         exact = exact_of(trial, questions[trial.id], seed)
         for told, arrays in answers.get(trial.id, []):
             key = trial.entry.name, told["way"], told["mutant"]
-            if told["status"] != ANSWERED or not _is_one(trial, told["mutant"], seed):
+            if not _is_one(trial, told["mutant"], seed):
                 continue
             held = exact.without_gradients() if told.get("no_gradient") else exact
             out = any(

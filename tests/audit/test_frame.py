@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runners.contract.audit import frame
-from runners.contract.audit.frame import Answer, Framework, Question, _asked
+from runners.contract.audit.frame import Answer, Framework, Question, _asked, _mutated
 
 QUESTION = Question(
     id="own-0", operator="own", parameters={}, arguments={"x": np.ones(3, np.float32)}, differentiated=("x",), kept=(),
@@ -35,10 +35,18 @@ class Adapter:
         return None
 
 
-def told(said: str, *, mutant: str = "", **more):
-    """Return the row and the arrays of a call, with a defect planted in it or without."""
+def told(said: str, **more):
+    """Return the row and the arrays of a call."""
     own = Framework("own", lambda request: None, dict, lambda request: None)
-    return _asked(own, Adapter(said, **more), QUESTION, "numpy.square", lambda x: 2 * x, mutant)
+    return _asked(own, Adapter(said, **more), QUESTION, "numpy.square", lambda x: 2 * x)
+
+
+def mutated(monkeypatch, **planted):
+    """Return the rows and the arrays of a call without a gradient, with each defect planted in it."""
+    for name, mutant in planted.items():
+        monkeypatch.setitem(frame.MUTANTS, name, mutant)
+    adapter = Adapter("No gradient defined for operation")
+    return list(_mutated(adapter, QUESTION, "numpy.square", lambda x: 2 * x, list(planted)))
 
 
 def test_a_call_without_a_gradient_answers_with_its_outputs():
@@ -52,10 +60,17 @@ def test_a_call_without_a_gradient_answers_with_its_outputs():
 
 def test_a_mutant_without_a_gradient_says_so_too(monkeypatch):
     """Else the gradient that it has not would count as a defect that was seen."""
-    monkeypatch.setitem(frame.MUTANTS, "own", lambda call, tools: lambda x: 3 * x)
-    row, arrays = told("No gradient defined for operation", mutant="own")
-    assert (row["status"], bool(row["no_gradient"])) == ("answered", True)
+    [(row, arrays)] = mutated(monkeypatch, own=lambda call, tools: lambda x: 3 * x)
+    assert row["mutant"] == "own"
+    assert row["no_gradient"]
     assert arrays["outputs/0"].tolist() == [3, 3, 3]
+
+
+def test_defects_that_show_nothing_or_end_a_call_are_not_told(monkeypatch):
+    """They would count as overlooked, or hide those that come after them."""
+    same, ends, other = (lambda x: x + x), (lambda x: x / None), (lambda x: 3 * x)
+    planted = {"same": lambda call, tools: same, "ends": lambda call, tools: ends, "other": lambda call, tools: other}
+    assert [row["mutant"] for row, _ in mutated(monkeypatch, **planted)] == ["other"]
 
 
 @pytest.mark.parametrize(

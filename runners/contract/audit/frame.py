@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -186,8 +186,11 @@ def _of_operator(
     arrays: dict[str, np.ndarray] = {}
     for question in questions:
         for way, call in calls.items():
-            for mutant in request.mutants or ("",):
-                row, answers = _asked(framework, adapter, question, way, call, mutant)
+            if request.mutants:
+                asked = list(_mutated(adapter, question, way, call, request.mutants))
+            else:
+                asked = [_asked(framework, adapter, question, way, call)]
+            for row, answers in asked:
                 told.append(row)
                 arrays |= {f"{len(told) - 1}/{name}": each for name, each in answers.items()}
         events.advance()
@@ -200,20 +203,36 @@ def _write_answers(path: Path, told: Sequence[dict[str, Any]], arrays: Mapping[s
     replace_text(path.with_suffix(".json"), json.dumps(told))
 
 
+def _mutated(
+    adapter: Adapter, question: Question, way: str, call: Call | None, mutants: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+    """Yield what a call gives with each defect planted in it that changes a bit of what it gave without."""
+    if found(way) is None:
+        return
+    try:
+        call = called(way, call)
+        _, clean, question, no_gradient = _answered(adapter, call, question)
+    except Exception:  # what cannot be carried out has no defect to show, and an audit tells why
+        return
+    row: dict[str, Any] = {"question": question.id, "way": way, "no_gradient": no_gradient}
+    for mutant in mutants:
+        try:
+            mutated = adapter.prepared(MUTANTS[mutant](call, adapter.tools), question)().named()
+        except Exception:  # a defect that ends the call is one that nobody misses
+            continue
+        if has_effect(clean.named(), mutated):
+            yield row | {"mutant": mutant}, mutated
+
+
 def _asked(
-    framework: Framework, adapter: Adapter, question: Question, way: str, call: Call | None, mutant: str
+    framework: Framework, adapter: Adapter, question: Question, way: str, call: Call | None
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    row: dict[str, Any] = {"question": question.id, "way": way, "mutant": mutant, "status": ANSWERED, "message": ""}
+    row: dict[str, Any] = {"question": question.id, "way": way, "status": ANSWERED, "message": ""}
     if found(way) is None:
         return row | {"status": ABSENT, "message": f"{framework.name} has no {way}"}, {}
     try:
         call = called(way, call)
         made, answer, question, row["no_gradient"] = _answered(adapter, call, question)
-        if mutant:
-            mutated = adapter.prepared(MUTANTS[mutant](call, adapter.tools), question)()
-            if not has_effect(answer.named(), mutated.named()):
-                return row | {"status": CANNOT, "message": "no effect"}, {}
-            return row, mutated.named()
         held = {name: array.tobytes() for name, array in answer.named().items()}
         again = made().named()
         later = [each.tobytes() for each in answer.later()]

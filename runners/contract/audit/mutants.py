@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from runners.contract.errors import Unsupported
+
 Call = Callable[..., Any]
 _SCALED = 1.001
 _VECTOR = 8
@@ -63,18 +65,23 @@ def _on_outputs(change: Callable[[Any, Tools], Any]) -> Callable[[Call, Tools], 
 
 
 def _on_arguments(change: Callable[[str, Any, Tools], Any], *, first: bool = False) -> Callable[[Call, Tools], Call]:
-    """Return a mutant that changes arguments; `first`: only the first that it can change."""
+    """Return a mutant that changes arguments; `first`: only the first that it can change.
+
+    It raises `Unsupported` where it can change none, before the call is traced and compiled as it was.
+    """
 
     def mutate(call: Call, tools: Tools) -> Call:
         def mutated(**arguments: Any) -> Any:
-            changed = dict(arguments)
+            changed: dict[str, Any] = {}
             for name, value in arguments.items():
                 found = change(name, value, tools)
                 if found is not None:
                     changed[name] = found
                     if first:
                         break
-            return call(**changed)
+            if not changed:
+                raise Unsupported("no argument to change")
+            return call(**arguments | changed)
 
         return mutated
 
