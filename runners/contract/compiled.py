@@ -65,6 +65,7 @@ def directory_for(spec: Compiling, *, version: str, libraries: Iterable[Path], d
 def builds(libraries: Sequence[Path], distribution: str) -> list[str]:
     """Return of each library what tells its build: the digest that it was installed with, by which two environments share one.
 
+    What they share is the folder: the names that Inductor gives its programs hold the paths of an environment's headers, besides.
     A library that is newer than that list was built again in its place: then sizes and times tell it, as without a list.
     """
     roots = (root for path in libraries[:1] for root in path.parents)
