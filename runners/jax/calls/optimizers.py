@@ -204,7 +204,7 @@ def _muon(
         raise Unsupported("scale: optax's weights have a column for each number that a layer gives, and there is always a scale.")
     found = optax.contrib.muon(
         rate, ns_steps=steps, beta=momentum, weight_decay=weight_decay, nesterov=nesterov,
-        consistent_rms=0.2 if scale == "rms" else None,
+        eps=0.0, consistent_rms=0.2 if scale == "rms" else None,
     )  # fmt: skip
     return _weights(found, w, g)
 
