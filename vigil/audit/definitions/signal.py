@@ -490,6 +490,8 @@ def idct2(x: np.ndarray, norm: str | None) -> np.ndarray:
 
 
 _MODES = [{"mode": mode} for mode in ("full", "same", "valid")]
+# By FFT each element of a convolution is rounded as the numbers of the whole are, which have about the size of 1.
+_WHOLE = 1.0
 _PAIRS = tuple({"n": long, "k": short} for long, short in ((9, 4), (1, 1), (33, 7), (7, 7), (1027, 33), (4099, 5)))
 
 
@@ -499,6 +501,7 @@ _PAIRS = tuple({"n": long, "k": short} for long, short in ((9, 4), (1, 1), (33, 
     source="https://numpy.org/doc/stable/reference/generated/numpy.convolve.html",
     sizes=_PAIRS,
     parameters=_MODES,
+    rounded_as=_WHOLE,
 )
 def convolve(x: np.ndarray, y: np.ndarray, mode: Any) -> np.ndarray:
     """Return the convolution of two sequences."""
@@ -547,7 +550,7 @@ _KERNELS = tuple(
 _EDGES = [{"mode": mode, "boundary": edge, "fillvalue": 0.0} for mode in ("full", "same", "valid") for edge in ("fill",)]
 
 
-@operator(x=normal("m", "n"), y=normal("k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_EDGES, precisions=WIDE)
+@operator(x=normal("m", "n"), y=normal("k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_EDGES, precisions=WIDE, rounded_as=_WHOLE)
 def convolve2d(x: np.ndarray, y: np.ndarray, mode: str, boundary: str, fillvalue: float) -> np.ndarray:
     """Return the convolution of two planes."""
     return scipy.signal.convolve2d(x, y, mode, boundary, fillvalue)
@@ -559,7 +562,7 @@ def correlate2d(x: np.ndarray, y: np.ndarray, mode: str, boundary: str, fillvalu
     return scipy.signal.correlate2d(x, y, mode, boundary, fillvalue)
 
 
-@operator(x=normal(2, "m", "n"), y=normal(2, "k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_MODES, precisions=WIDE)
+@operator(x=normal(2, "m", "n"), y=normal(2, "k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_MODES, precisions=WIDE, rounded_as=_WHOLE)
 def convolve3d(x: np.ndarray, y: np.ndarray, mode: str) -> np.ndarray:
     """Return the convolution of two blocks."""
     return scipy.signal.convolve(x, y, mode, "direct")
