@@ -79,6 +79,29 @@ def test_a_gradient_that_cancels_is_rounded_as_what_cancels():
     assert ratios["a thousandth off"] > 1e4
 
 
+def halved_exponential(x, *, whole):
+    """Return the exponential of a matrix by a Pade approximation of order 7: halved a number of times, and squared as often."""
+    numbers = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
+    times = int(max(0.0, whole(np.log2(np.abs(x).sum(0).max() / 3.925724783138660))))
+    powers = [np.linalg.matrix_power(x / 2.0**times, power) for power in range(8)]
+    odd, even = (sum(numbers[power] * powers[power] for power in range(first, 8, 2)) for first in (1, 0))
+    return np.linalg.matrix_power(np.linalg.solve(even - odd, even + odd), 2**times)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_halving_too_few_of_a_matrix_shows_with_every_seed(seed):
+    """Signs that cancel hid it: with matrices of large norm, but small eigenvalues, both ways of rounding are right."""
+    trial = next(each for each in plan(catalog()["expm_of_large_norm"]) if each.precision == "fp32")
+    question = trial.question(seed)
+    exact = exact_of(trial, question, seed)
+    ratios = []
+    for whole in (np.ceil, np.floor):
+        x = question.arguments["x"].astype(np.float64)
+        found = np.stack([halved_exponential(each, whole=whole) for each in x]).astype(np.float32)
+        ratios.append(measure(question, exact, {"outputs/0": found})["outputs/0"].ratio)
+    assert ratios[0] < 4 < 512 < ratios[1]
+
+
 def test_an_output_that_cancels_is_rounded_as_its_entry_says():
     """A share of 0 has no floor of its own: 4e-8 is the rounding of 1, and 1e-3 is none."""
     for rounded_as, allowed in ((0.0, 1e-6), (1.0, 32.0)):
