@@ -1,0 +1,12 @@
+"""TensorFlow 2.21.0: tf.linalg.expm of [[7.8]] is 2476.4 instead of 2440.6, as it halves floor(log2(norm / 3.93)) times."""
+
+import math
+
+import tensorflow as tf
+
+found = {x: float(tf.linalg.expm([[x]])[0, 0]) / math.exp(x) - 1 for x in (3.9, 5.0, 7.0, 7.8, 7.9, 15.6, 15.8)}
+print("tensorflow", tf.__version__, "relative errors by norm", found)
+got, expected = found[7.8], 0.0
+is_right = abs(got) < 1e-4
+print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)
+raise SystemExit(not is_right)
