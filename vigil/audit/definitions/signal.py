@@ -550,7 +550,9 @@ _KERNELS = tuple(
 _EDGES = [{"mode": mode, "boundary": edge, "fillvalue": 0.0} for mode in ("full", "same", "valid") for edge in ("fill",)]
 
 
-@operator(x=normal("m", "n"), y=normal("k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_EDGES, precisions=WIDE, rounded_as=_WHOLE)
+@operator(
+    x=normal("m", "n"), y=normal("k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_EDGES, precisions=WIDE, rounded_as=_WHOLE
+)
 def convolve2d(x: np.ndarray, y: np.ndarray, mode: str, boundary: str, fillvalue: float) -> np.ndarray:
     """Return the convolution of two planes."""
     return scipy.signal.convolve2d(x, y, mode, boundary, fillvalue)
@@ -562,7 +564,10 @@ def correlate2d(x: np.ndarray, y: np.ndarray, mode: str, boundary: str, fillvalu
     return scipy.signal.correlate2d(x, y, mode, boundary, fillvalue)
 
 
-@operator(x=normal(2, "m", "n"), y=normal(2, "k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_MODES, precisions=WIDE, rounded_as=_WHOLE)
+@operator(
+    x=normal(2, "m", "n"), y=normal(2, "k", "l"), source=SCIPY, sizes=_KERNELS, parameters=_MODES, precisions=WIDE,
+    rounded_as=_WHOLE,
+)  # fmt: skip
 def convolve3d(x: np.ndarray, y: np.ndarray, mode: str) -> np.ndarray:
     """Return the convolution of two blocks."""
     return scipy.signal.convolve(x, y, mode, "direct")
