@@ -6,7 +6,7 @@ each part over the contexts of a recipe, framework and mode, as bars; of each ni
 Clean verifications and finished reproductions alone count: one that looks for an origin does other work. A part is
 
 - a phase of the runner: import, set_up, data, build, train, evaluate, checkpoint, finish; of a reproduction, over all its seeds;
-- of a verification, a case with what it was the first to compile;
+- of a verification, a case with what it was the first to compile; where two processes divide them, the seconds of both;
 - of a reproduction, `verify`: the verification before it;
 - of a night, the cells of a kind and framework, and `left over`: environments, and jobs that waited for the last cells;
 - `conductor`: what the runner's process does not do, as starting it, waiting for the oracle, comparing, judging and writing.
@@ -29,6 +29,7 @@ from vigil.documents.night import Night, read_nights
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.paths import runs_directory
+from vigil.verify.ask import second_directory
 from vigil.verify.standards import RUNNER
 
 _WIDTH = 48
@@ -50,10 +51,14 @@ def phases_of(events: Sequence[dict]) -> Parts:
     return dict(parts)
 
 
-def parts_of_verification(document: Verification, events: Sequence[dict]) -> Parts:
+def parts_of_verification(document: Verification, events_of_processes: Sequence[Sequence[dict]]) -> Parts:
     """Return part -> seconds of one verification."""
-    rest = document.seconds - (events[-1]["time"] - events[0]["time"])
-    return {**phases_of(events), _CONDUCTOR: rest}
+    parts: Parts = collections.defaultdict(float)
+    for events in events_of_processes:
+        for name, seconds in phases_of(events).items():
+            parts[name] += seconds
+    longest = max(events[-1]["time"] - events[0]["time"] for events in events_of_processes)
+    return {**parts, _CONDUCTOR: document.seconds - longest}
 
 
 def parts_of_reproduction(document: Invocation, events_of_seeds: Iterable[Sequence[dict]]) -> Parts:
@@ -83,13 +88,17 @@ def verifications_below(runs: Path, recipe: str | None) -> dict[Group, list[Part
     """Return (recipe, framework, mode and form) -> the parts of each clean verification."""
     found = collections.defaultdict(list)
     for place in sorted(runs.glob(f"*/{Verification.FILE_NAME}")):
-        document, events = _read(Verification, place.parent), read_events(place.parent / RUNNER)
-        if not document or document.verdict.name is not Verdict.REPRODUCED or document.fault or not _has_finished(events):
+        document = _read(Verification, place.parent)
+        if not document or document.verdict.name is not Verdict.REPRODUCED or document.fault:
+            continue
+        first = place.parent / RUNNER
+        processes = [read_events(each) for each in (first, second_directory(first)) if each.is_dir()]
+        if not processes or not all(map(_has_finished, processes)):
             continue
         if recipe in (None, document.recipe.name):
             mode = f"{document.context.mode}{', short form' if document.is_short else ''}"
             group = document.recipe.name, document.context.framework, mode
-            found[group].append(parts_of_verification(document, events))
+            found[group].append(parts_of_verification(document, processes))
     return dict(found)
 
 

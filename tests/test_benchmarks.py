@@ -328,12 +328,15 @@ def test_the_parts_of_a_verification_add_up_to_its_time():
         {"kind": "phase", "phase": "finish", "time": 109.5},
         {"kind": "finished", "phase": "finish", "time": 109.5},
     ]
-    parts = where_time_goes.parts_of_verification(SimpleNamespace(seconds=12.0), events)
+    parts = where_time_goes.parts_of_verification(SimpleNamespace(seconds=12.0), [events])
     assert parts == {"import": 3.0, "build": 1.5, "finish": 0.0, "init/margin": 2.0, "init/full": 3.0, "conductor": 2.5}
     assert sum(parts.values()) == 12.0
     lines = where_time_goes.bars("a recipe", [parts, parts])
     assert lines[0] == "a recipe: 12.0 s, median of 2"
     assert lines[1] == f"  import                     3.0 s  25% {'#' * 12}"
+    # Two processes at once: what both did, and what the longer one left of the time.
+    parts = where_time_goes.parts_of_verification(SimpleNamespace(seconds=12.0), [events[:-1], events])
+    assert parts == {"import": 6.0, "build": 3.0, "finish": 0.0, "init/margin": 4.0, "init/full": 6.0, "conductor": 2.5}
 
 
 def test_the_parts_of_a_reproduction_add_up_to_its_time():

@@ -37,6 +37,8 @@ class Framework:
     undeclared: packages that releases of it import at times, and do not require.
     beside: packages that every environment of it has at one version, since it works with no newer ones.
     sized: modes of which the compiled programs tell, before they run, what memory they take.
+    compiling: modes in which a verification from empty caches is compiling for the most part, by one core a process.
+    has_ranks: each device has a process of its own.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Framework:
     undeclared: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     sized: tuple[str, ...] = ()
+    compiling: tuple[str, ...] = ()
+    has_ranks: bool = False
 
     @property
     def owned(self) -> tuple[str, ...]:
@@ -94,6 +98,8 @@ TABLE: dict[str, Framework] = {
             },
             audit=13.0,
             undeclared=("setuptools",),  # to compile, up to 2.10
+            compiling=("compile",),
+            has_ranks=True,
         ),
         Framework(
             name="tensorflow",
@@ -123,6 +129,7 @@ TABLE: dict[str, Framework] = {
             },
             audit=39.0,
             sized=("jit", "compile"),
+            compiling=("eager",),
         ),
     )
 }

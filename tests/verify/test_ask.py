@@ -1,8 +1,12 @@
 """What is asked of a runner, and what is made of one that did not end by itself."""
 
+import dataclasses
+
 import pytest
 
+from tests.documents import a_record
 from vigil.documents.context import make_context
+from vigil.documents.failure import Failure
 from vigil.process.execute import Ending
 from vigil.verify import ask
 
@@ -36,3 +40,33 @@ def test_calls_are_repeated_as_often_as_they_are_cheap(tape, mode, precision, de
     [repeat] = [case for case in tape.cases if case.kind == "repeat"]
     [line] = ask.lines_of(tape, [repeat], make_context(framework="torch", mode=mode, precision=precision, device=device))
     assert (line["times"], min(line["steps"], line["times"])) == (calls, steps)
+
+
+@pytest.mark.parametrize("failing", [None, "answers", "answers-second"])
+def test_two_processes_divide_the_cases(tape, tmp_path, monkeypatch, failing):
+    """Each case is put to one of them, on its own cores, and the run is told to have failed whichever of them did."""
+    asked = {}
+
+    def put(setting, tape, lines, **options) -> ask.Answers:
+        asked[setting.directory.name] = setting.cores, [line["name"] for line in lines]
+        name = setting.directory.name
+        failure = Failure(category="died", phase="verify", step=0, message=name, log_tail=()) if name == failing else None
+        names = [line["name"] for line in lines]
+        return ask.Answers(a_record(failure=failure), {name: {} for name in names}, dict.fromkeys(names, 1.0))
+
+    monkeypatch.setattr(ask, "ask", put)
+    setting = ask.Setting(make_context(framework="torch"), tmp_path / "answers", 0, None, cores=[0])
+    choice = dataclasses.replace(tape.cases[0], name="init/choices", kind="choose", batches=("init/ties",))
+    monkeypatch.setattr(ask, "lines_of", lambda tape, cases, context: [{"name": case.name} for case in cases])
+    cases = [choice, *tape.cases]
+    names = {case.name for case in cases}
+    ask.ask_all(setting, tape, cases)
+    assert {key: set(lines) for key, (_, lines) in asked.items()} == ({"answers": names})
+    asked.clear()
+    found = ask.ask_all(dataclasses.replace(setting, second_cores=[1]), tape, cases)
+    of_second = {case.name for case in cases if case.is_full} | {"init/choices"}
+    assert (asked["answers"][0], asked["answers-second"][0]) == ([0], [1])
+    assert set(asked["answers-second"][1]) == of_second
+    assert set(asked["answers"][1]) == names - of_second
+    assert set(found.tensors) == set(found.seconds) == names
+    assert (found.record.failure and found.record.failure.message) == failing

@@ -48,7 +48,7 @@ def verified(tape, limits, monkeypatch, tmp_path):
             np.savez(answers_path(setting.directory, index), **tensors)
         record = a_record(recipe=RECIPE, context=context, environment={"framework_version": "2.13.0", **machine})
         looked = []
-        monkeypatch.setattr(examination, "ask", lambda *arguments, **options: Answers(record, answers, {}))
+        monkeypatch.setattr(examination, "ask_all", lambda *arguments, **options: Answers(record, answers, {}))
         monkeypatch.setattr(examination, "localise", lambda search: looked.append(search) or Localisation([ORIGIN], [], [], []))
         document = examination.verify(
             setting, tape, limits, command="a test", known=list(known), quick=True, companion=companion

@@ -28,7 +28,7 @@ def verified(tape, limits, monkeypatch, tmp_path):
         environment = {"framework_version": "2.13.0", **machine}
         context = make_context(framework="torch", mode="eager")
         record = a_record(recipe=RECIPE, context=context, environment=environment, failure=failure)
-        monkeypatch.setattr(examination, "ask", lambda *arguments, **options: Answers(record, answers, {}))
+        monkeypatch.setattr(examination, "ask_all", lambda *arguments, **options: Answers(record, answers, {}))
         monkeypatch.setattr(localise, "ask", FakeFramework(tape))
         setting = Setting(make_context(framework="torch", devices=devices), tmp_path / "answers", 0, None)
         setting.directory.mkdir()

@@ -271,6 +271,59 @@ def test_a_document_from_a_host_is_that_of_a_command_alone(framework, standard, 
     assert len(alone.tensors) > 300
 
 
+@pytest.fixture
+def divided(tmp_path):
+    """Return a function that verifies a perceptron in full, by one process or by two, with a fault file planted or not."""
+
+    def verify(framework, name, *, fault=None, is_divided=True):
+        cores = list(share_of_cores())
+        return verify_context(
+            standard_of("digits_mlp"), make_context(framework=framework, mode="jit"), tmp_path / name, command="a test",
+            data_directory=None, cores=cores, second_cores=cores if is_divided else None,
+            fault=fault_entry(str(fault)) if fault else None,
+        )  # fmt: skip
+
+    return verify
+
+
+@pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)
+def test_two_processes_find_what_one_does(framework, divided, tmp_path):
+    """A verdict does not depend on who answered which case; of what was right nothing is kept."""
+    whole, parts = divided(framework, "whole", is_divided=False), divided(framework, "parts")
+    assert whole.verdict.name == "reproduced", whole.worst
+    for field in ("verdict", "worst", "origins", "broken", "tensors"):
+        assert getattr(whole, field) == getattr(parts, field), field
+    assert [(case.name, case.sha256) for case in whole.cases] == [(case.name, case.sha256) for case in parts.cases]
+    assert not list(tmp_path.rglob("*.npz"))
+
+
+@pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)
+def test_a_second_process_that_dies_is_failed(framework, divided, tmp_path):
+    """On full batches alone, which the first never sees; what the first answered is told."""
+    fault = tmp_path / "dies.py"
+    fault.write_text(
+        f"""
+import os
+import sys
+
+def install():
+    trainer = sys.modules["runners.{framework}.train"].Trainer
+    original = trainer.train_step
+
+    def step(self, images, *rest):
+        if len(images) > 4:
+            os._exit(0)
+        return original(self, images, *rest)
+
+    trainer.train_step = step
+"""
+    )
+    document = divided(framework, "parts", fault=fault)
+    assert document.verdict.name == "failed:died"
+    assert len(document.tensors) > 50
+    assert not any(each.case.endswith("full") for each in document.tensors)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_every_planted_fault_is_located(framework, fault, tmp_path):

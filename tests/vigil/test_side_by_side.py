@@ -1,12 +1,40 @@
-"""Jobs that follow from jobs: the most urgent first, a core each, and an end to all of them."""
+"""Jobs that follow from jobs: the most urgent first, a core each, and an end to all of them. Items that take several cores."""
 
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
-from vigil.process.side_by_side import Job, one_by_another
+from vigil.process import side_by_side as module
+from vigil.process.side_by_side import Job, one_by_another, side_by_side
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_an_item_takes_the_cores_of_as_many_workers_as_it_needs(monkeypatch, jobs):
+    """Never those of another at the same time; two that each hold one core and wait for a second would never end."""
+    monkeypatch.setattr(module, "available_cores", lambda: [0, 1, 2, 3])
+    in_use, overlaps, lock = set(), [], threading.Lock()
+
+    def work(item: str, cores: list[int] | None) -> tuple[str, list[int] | None]:
+        with lock:
+            overlaps.append(in_use.intersection(cores or ()))
+            in_use.update(cores or ())
+        time.sleep(0.01)
+        with lock:
+            in_use.difference_update(cores or ())
+        return item, cores
+
+    items = ["wide", "narrow", "wide", "wide", "narrow", "wide", "narrow"] * 3
+    found = side_by_side(
+        items, work, jobs=jobs, stop=threading.Event(), on_end=lambda *ended: None, shares_of=lambda item: 1 + (item == "wide")
+    )
+    assert [item for item, _ in found] == items
+    assert not any(overlaps)
+    sizes = {item: {len(cores or ()) for name, cores in found if name == item} for item in ("wide", "narrow")}
+    each = 0 if jobs == 1 else 4 // jobs
+    assert sizes == {"wide": {2 * each}, "narrow": {each}}
 
 
 def test_what_others_wait_for_goes_before_what_was_there():

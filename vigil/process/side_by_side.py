@@ -50,6 +50,7 @@ def side_by_side(
     jobs: int,
     stop: threading.Event,
     on_end: Callable[[int, Result], None],
+    shares_of: Callable[[Item], int] = lambda item: 1,
 ) -> list[Result]:
     """Return work(item, cores) of every item, in the order given, `jobs` at a time.
 
@@ -57,19 +58,23 @@ def side_by_side(
 
     Args:
         on_end: told how many are done, and the result, as each ends.
+        shares_of: how many workers' cores an item takes, of those that there are.
     """
-    cores: queue.Queue = queue.Queue()
+    free: queue.Queue[list[int] | None] = queue.Queue()
     for share in share_cores(available_cores(), jobs):
-        cores.put(share)
+        free.put(share)
+    # One item at a time waits for cores: two that each hold a part of what they need would wait for each other.
+    taking = threading.Lock()
 
     def take(item: Item) -> list[Result]:
-        if stop.is_set():
-            return []
-        share = cores.get()
+        with taking:
+            shares = [free.get() for _ in range(min(shares_of(item), jobs))]
         try:
-            return [work(item, share)]
+            cores = sorted({core for share in shares for core in share or ()})
+            return [] if stop.is_set() else [work(item, cores or None)]
         finally:
-            cores.put(share)
+            for share in shares:
+                free.put(share)
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(take, item) for item in items]

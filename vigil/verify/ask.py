@@ -9,6 +9,7 @@ import dataclasses
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,10 @@ Tensors = dict[str, np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Where cases are put to a framework, and what is planted there. python, hosts, variables: as in `execute`."""
+    """Where cases are put to a framework, and what is planted there. python, hosts, variables: as in `execute`.
+
+    second_cores: those of a second process, which answers a part of the cases at the same time, see `ask_all`.
+    """
 
     context: Context
     directory: Path
@@ -55,16 +59,30 @@ class Setting:
     data_directory: Path | None
     fault: dict[str, str] | None = None
     cores: list[int] | None = None
+    second_cores: list[int] | None = None
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event | None = None
     python: Path | None = None
     hosts: Hosts | None = None
     variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    @property
+    def second(self) -> Setting:
+        """Return where the second process is asked."""
+        return dataclasses.replace(self, directory=second_directory(self.directory), cores=self.second_cores, second_cores=None)
+
+
+def second_directory(directory: Path) -> Path:
+    """Return the run directory of the process beside the one that has this directory."""
+    return directory.with_name(f"{directory.name}-second")
+
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-    """What came back: the record of the runner's process, and the tensors of every case that it finished."""
+    """What came back: the record of the runner's process, and the tensors of every case that it finished.
+
+    Of two processes the record is that of the one that failed, or of the first.
+    """
 
     record: Record
     tensors: dict[str, Tensors]
@@ -150,6 +168,29 @@ def states_of(tape: Golden, cases: Sequence[StandardCase]) -> Tensors:
 def _state(key: str, state: Mapping[str, np.ndarray], *, scale: float, good_steps: int) -> Tensors:
     whole = {**state, "scaler/scale": np.float64(scale), "scaler/good_steps": np.int64(good_steps)}
     return {f"state/{key}/{name}": np.asarray(value) for name, value in whole.items()}
+
+
+def ask_all(
+    setting: Setting, tape: Golden, cases: Sequence[StandardCase], *, on_event: Callable[[dict], None] = lambda event: None
+) -> Answers:
+    """Put cases to the framework: to one process, or to two at the same time, if there are cores for a second.
+
+    The second one answers those on full batches, and those about choices: programs that the others have no use for. Most of a
+    verification may be compiling, by one core; so divided, PyTorch's compiler has as much to do in either process.
+    """
+
+    def put(setting: Setting, cases: Sequence[StandardCase]) -> Answers:
+        return ask(setting, tape, lines_of(tape, cases, setting.context), more=states_of(tape, cases), on_event=on_event)
+
+    if setting.second_cores is None:
+        return put(setting, cases)
+    of_second = [case for case in cases if case.is_full or case.kind == "choose"]
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="second") as pool:
+        asked = pool.submit(put, setting.second, of_second)
+        first = put(setting, [case for case in cases if case not in of_second])
+        second = asked.result()
+    record = second.record if second.record.failure and not first.record.failure else first.record
+    return Answers(record, first.tensors | second.tensors, first.seconds | second.seconds)
 
 
 def ask(

@@ -33,7 +33,7 @@ from vigil.documents.verification import (
 )
 from vigil.errors import CannotRun
 from vigil.verify import trajectory
-from vigil.verify.ask import Answers, Setting, ask, is_fresh, lines_of, states_of
+from vigil.verify.ask import Answers, Setting, ask_all, is_fresh, second_directory
 from vigil.verify.company import companion_of, is_wrong_alike, read_companion
 from vigil.verify.distance import Difference, compare, document_of
 from vigil.verify.golden import Golden
@@ -85,7 +85,7 @@ def examine(
     with threadpool_limits(1, user_api="blas"):
         oracle.start()
         try:
-            answers = ask(setting, tape, lines_of(tape, cases, context), more=states_of(tape, cases), on_event=on_event)
+            answers = ask_all(setting, tape, cases, on_event=on_event)
         finally:
             oracle.join()
     if problem:
@@ -259,8 +259,9 @@ def _answered(name: str, answers: Answers) -> CaseTime:
 
 def remove_tensors(directory: Path) -> None:
     """Remove what was asked and answered: some 100 MB that say nothing more once all of it was right."""
-    for path in (directory / PROBES, *directory.glob("answers-*.npz")):
-        path.unlink(missing_ok=True)
+    for each in (directory, second_directory(directory)):
+        for path in (each / PROBES, *each.glob("answers-*.npz")):
+            path.unlink(missing_ok=True)
 
 
 def _verdict(

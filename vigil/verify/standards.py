@@ -56,6 +56,7 @@ def verify_context(
     data_directory: Path | None,
     fault: dict[str, str] | None = None,
     cores: list[int] | None = None,
+    second_cores: list[int] | None = None,
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
     quick: bool = False,
@@ -70,6 +71,7 @@ def verify_context(
     """Verify one context in a directory of its own; return what verify.json says.
 
     Args:
+        second_cores: of a second process beside it, see `ask_all`.
         quick: only training steps on margin batches, as before a training run.
         keep_tensors: as in `verify`.
         release, python: the release that was named, as it is recorded, and the interpreter that has it.
@@ -93,6 +95,7 @@ def verify_context(
         data_directory=data_directory,
         fault=fault,
         cores=cores,
+        second_cores=second_cores,
         progress_timeout=progress_timeout,
         stop=stop,
         python=python,
@@ -150,7 +153,9 @@ def verify_contexts(
     ended: dict[Context, Path] = {}
 
     def work(context: Context, cores: list[int] | None) -> tuple[Verification, Path]:
-        companion = companion_of(context)
+        companion, second_cores = companion_of(context), None
+        if cores and len(cores) > 1 and context.devices == 1 and shares_of(context, short) > 1:
+            cores, second_cores = cores[::2], cores[1::2]
         directory = new_verify_directory(runs, Identity.model_validate(standard.tape.header["recipe"]), context)
         document = verify_context(
             standard,
@@ -161,6 +166,7 @@ def verify_contexts(
             fault=fault,
             quick=context in short,
             cores=cores,
+            second_cores=second_cores,
             progress_timeout=progress_timeout,
             stop=stop,
             release=release,
@@ -175,20 +181,41 @@ def verify_contexts(
         # Those that may be held to a companion come last, so that it has ended.
         later = [context for context in contexts if context in short and companion_of(context) in contexts]
         begun = [*in_turns([context for context in contexts if context not in later], short), *in_turns(later, short)]
-        results = side_by_side(begun, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))
+        results = side_by_side(
+            begun,
+            work,
+            jobs=jobs,
+            stop=stop,
+            on_end=lambda done, result: on_end(done, *result),
+            shares_of=lambda context: shares_of(context, short),
+        )
     of_context = dict(zip(begun, results, strict=True))
     return [of_context[context] for context in contexts]
+
+
+def shares_of(context: Context, short: Collection[Context]) -> int:
+    """Return how many workers' cores a verification takes: two, where it would keep one busy with compiling for minutes.
+
+    In full on one device two processes divide the cases. Of two uneven devices each has a program of its own, and a process.
+    """
+    framework = TABLE[context.framework]
+    if context.device != "cpu" or context.mode not in framework.compiling:
+        return 1
+    is_divided = context.devices == 1 and context not in short
+    return 2 if is_divided or (framework.has_ranks and context.shards is not None) else 1
 
 
 def in_turns(contexts: Sequence[Context], short: Collection[Context]) -> list[Context]:
     """Return contexts in the order in which they are begun: frameworks take turns, and of each the dearest come first.
 
     Two contexts of one framework, side by side, would compile the same programs, and neither would find the other's. A dear one
-    at the end would run alone.
+    at the end would run alone. Those that take the cores of two come before all others: between these they would wait, each
+    time, until two are free.
     """
     turns = Counter[str]()
     placed = []
     for context in sorted(contexts, key=lambda each: -TABLE[each.framework].costs[each.mode].verify[each in short]):
         placed.append((turns[context.framework], context))
         turns[context.framework] += 1
-    return [context for _, context in sorted(placed, key=lambda pair: pair[0])]
+    begun = [context for _, context in sorted(placed, key=lambda pair: pair[0])]
+    return sorted(begun, key=lambda context: -shares_of(context, short))
