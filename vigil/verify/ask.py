@@ -175,8 +175,8 @@ def ask_all(
 ) -> Answers:
     """Put cases to the framework: to one process, or to two at the same time, if there are cores for a second.
 
-    The second one answers those on full batches, and those about choices: programs that the others have no use for. Most of a
-    verification may be compiling, by one core; so divided, PyTorch's compiler has as much to do in either process.
+    The second one answers those on full batches and then those about choices, of which the first has compiled parts by then.
+    Most of a verification may be compiling, by one core: so divided, PyTorch's compiler has about as much to do in either.
     """
 
     def put(setting: Setting, cases: Sequence[StandardCase]) -> Answers:
@@ -184,7 +184,7 @@ def ask_all(
 
     if setting.second_cores is None:
         return put(setting, cases)
-    of_second = [case for case in cases if case.is_full or case.kind == "choose"]
+    of_second = [*(case for case in cases if case.is_full), *(case for case in cases if case.kind == "choose")]
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="second") as pool:
         asked = pool.submit(put, setting.second, of_second)
         first = put(setting, [case for case in cases if case not in of_second])
