@@ -68,7 +68,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "What differs from mode jit in fp32 on one device in more than one thing is verified in the short form, "
         "where each of these is verified in full",
     )
-    parser.add_argument("--jobs", metavar="N", help="with --all: contexts side by side, each on its share of cores (default: 1)")
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        help="with --all: contexts side by side, each on its share of cores; one that compiles for minutes takes two shares "
+        "(default: 1)",
+    )
     options.add_file(parser, "--markdown", what="with --all: write the table")
     options.add_json(parser, what="verify.json, with --all all of them,")
     options.add_fault(parser)
