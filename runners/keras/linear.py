@@ -142,6 +142,7 @@ CALLS = {
     "cdist": {"keras.ops.cdist": _distances},
     "cosine_similarity": {"keras.losses.cosine_similarity": _cosine},
     "matrix_norm": {"keras.ops.norm": _matrix_norm},
+    "matrix_rank": {"keras.ops.matrix_rank": lambda x: ops.matrix_rank(x, 0.1)},
     "det": {"keras.ops.det": None},
     "slogdet": {"keras.ops.slogdet": lambda x: tuple(ops.slogdet(x))},
     "logdet": {"keras.ops.logdet": _of_symmetric(ops.logdet)},

@@ -235,6 +235,8 @@ CALLS = {
         "jax.numpy.linalg.matrix_norm": lambda x, order: jnp.linalg.matrix_norm(x, ord=_named(order)),
         "jax.numpy.linalg.norm": lambda x, order: jnp.linalg.norm(x, ord=_named(order), axis=(-2, -1)),
     },
+    "cond": {"jax.numpy.linalg.cond": lambda x, order: jnp.linalg.cond(x, _named(order))},
+    "matrix_rank": {"jax.numpy.linalg.matrix_rank": lambda x: jnp.linalg.matrix_rank(x, rtol=0.05)},
     "det": {"jax.numpy.linalg.det": None, "jax.scipy.linalg.det": None},
     "slogdet": {"jax.numpy.linalg.slogdet": lambda x: tuple(jnp.linalg.slogdet(x))},
     "inv": {"jax.numpy.linalg.inv": None, "jax.scipy.linalg.inv": None, "jax.numpy.linalg.pinv": None},
@@ -288,6 +290,9 @@ CALLS = {
     "expm_of_large_norm": {"jax.scipy.linalg.expm": None},
     "sqrtm": {"jax.scipy.linalg.sqrtm": lambda x: jsl.sqrtm(_symmetric(x)).real},
     "lu": {"jax.scipy.linalg.lu": _from_lu},
+    "eigh_tridiagonal": {
+        "jax.scipy.linalg.eigh_tridiagonal": lambda middle, beside: jsl.eigh_tridiagonal(middle, beside[:-1], eigvals_only=True)
+    },
     "tridiagonal_solve": {"jax.lax.linalg.tridiagonal_solve": _tridiagonal},
     "solve_sylvester": {"jax.scipy.linalg.solve_sylvester": _sylvester},
     "tensorsolve": {"jax.numpy.linalg.tensorsolve": None},

@@ -90,6 +90,10 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "fft3": {
         "jax.numpy.fft.fftn": lambda x, y, norm: _parts(fft.fftn(jax.lax.complex(x, y), axes=(-3, -2, -1), norm=norm)),
     },
+    "ifft3": {
+        "jax.numpy.fft.ifftn": lambda x, y, norm: _parts(fft.ifftn(jax.lax.complex(x, y), axes=(-3, -2, -1), norm=norm)),
+    },
+    "irfft3": {"jax.numpy.fft.irfftn": lambda x, y, norm: fft.irfftn(jax.lax.complex(x, y), axes=(-3, -2, -1), norm=norm)},
     "rfft3": {"jax.numpy.fft.rfftn": lambda x, norm: _parts(fft.rfftn(x, axes=(-3, -2, -1), norm=norm))},
     "fftshift": {"jax.numpy.fft.fftshift": _shift(fft.fftshift)},
     "ifftshift": {"jax.numpy.fft.ifftshift": _shift(fft.ifftshift)},

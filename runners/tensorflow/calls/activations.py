@@ -35,5 +35,11 @@ CALLS = {
     "log_sigmoid": {"tensorflow.math.log_sigmoid": None},
     "hard_tanh": {"tensorflow.clip_by_value": lambda x, low, high: tf.clip_by_value(x, low, high)},
     "crelu": {"tensorflow.nn.crelu": None},
+    "isotonic_regression": {
+        "tensorflow.nn.isotonic_regression": lambda x, is_decreasing: tf.nn.isotonic_regression(x, is_decreasing),
+        "tensorflow.nn.isotonic_regression (columns)": lambda x, is_decreasing: tuple(
+            tf.transpose(each) for each in tf.nn.isotonic_regression(tf.transpose(x), is_decreasing, axis=0)
+        ),
+    },
     "identity": {"tensorflow.identity": None},
 }

@@ -62,6 +62,12 @@ def _solve_by_lu(x: Any, y: Any) -> Any:
     return tf.linalg.lu_solve(*tf.linalg.lu(x), y)
 
 
+def _banded(bands: Any, middle: Any, y: Any, is_lower: bool, is_adjoint: bool) -> Any:
+    rows = [bands[..., row, :] for row in range(bands.shape[-2])]
+    rows[0 if is_lower else -1] += middle
+    return tf.linalg.banded_triangular_solve(tf.stack(rows, -2), y, lower=is_lower, adjoint=is_adjoint)
+
+
 def _diagonal(x: Any, offset: int) -> Any:
     return tf.linalg.diag_part(x, k=offset)
 
@@ -103,6 +109,7 @@ CALLS = {
     "diag_embed": {"tensorflow.linalg.diag": lambda x, offset: tf.linalg.diag(x, k=offset)},
     "band_part": {"tensorflow.linalg.band_part": lambda x, lower, upper: tf.linalg.band_part(x, lower, upper)},
     "matrix_norm": {"tensorflow.norm": _matrix_norm, "tensorflow.linalg.norm": _matrix_norm},
+    "matrix_rank": {"tensorflow.linalg.matrix_rank": lambda x: tf.linalg.matrix_rank(x, 0.1)},
     "det": {"tensorflow.linalg.det": None},
     "slogdet": {"tensorflow.linalg.slogdet": lambda x: tuple(tf.linalg.slogdet(x))},
     "logdet": {"tensorflow.linalg.logdet": _of_symmetric(tf.linalg.logdet)},
@@ -137,6 +144,10 @@ CALLS = {
     "expm_of_large_norm": {"tensorflow.linalg.expm": None},
     "sqrtm": {"tensorflow.linalg.sqrtm": _of_symmetric(tf.linalg.sqrtm)},
     "lu": {"tensorflow.linalg.lu": _lu},
+    "eigh_tridiagonal": {
+        "tensorflow.linalg.eigh_tridiagonal": lambda middle, beside: tf.linalg.eigh_tridiagonal(middle, beside[:-1])
+    },
+    "banded_triangular_solve": {"tensorflow.linalg.banded_triangular_solve": _banded},
     "tridiagonal_solve": {
         "tensorflow.linalg.tridiagonal_solve": lambda lower, middle, upper, y: tf.linalg.tridiagonal_solve(
             (upper, middle, lower), y, diagonals_format="sequence"

@@ -91,6 +91,18 @@ def _rfft3(x: Any, norm: str) -> Any:
     return _parts(signal.rfft3d(x))
 
 
+def _ifft3(x: Any, y: Any, norm: str) -> Any:
+    if norm != "backward":
+        raise Unsupported(f"norm {norm}: TensorFlow has none. Allowed: backward.")
+    return _parts(signal.ifft3d(tf.complex(x, y)))
+
+
+def _irfft3(x: Any, y: Any, norm: str) -> Any:
+    if norm != "backward":
+        raise Unsupported(f"norm {norm}: TensorFlow has none. Allowed: backward.")
+    return signal.irfft3d(tf.complex(x, y))
+
+
 def _window(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda like, periodic: 1.0 + function(len(like), periodic, like.dtype)
 
@@ -132,12 +144,22 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "tensorflow.signal.irfftnd": _planes(signal.irfftnd, is_inverse=True, is_halved=True),
     },
     "fft3": {"tensorflow.signal.fft3d": _fft3},
+    "ifft3": {"tensorflow.signal.ifft3d": _ifft3},
+    "irfft3": {"tensorflow.signal.irfft3d": _irfft3},
     "rfft3": {"tensorflow.signal.rfft3d": _rfft3},
     "fftshift": {"tensorflow.signal.fftshift": lambda x, axis: signal.fftshift(x, axis)},
     "ifftshift": {"tensorflow.signal.ifftshift": lambda x, axis: signal.ifftshift(x, axis)},
     "hann_window": {"tensorflow.signal.hann_window": _window(signal.hann_window)},
     "hamming_window": {"tensorflow.signal.hamming_window": _window(signal.hamming_window)},
     "kaiser_window": {"tensorflow.signal.kaiser_window": _kaiser},
+    "vorbis_window": {
+        "tensorflow.signal.vorbis_window": lambda like: 1.0 + signal.vorbis_window(len(like), like.dtype),
+    },
+    "kaiser_bessel_derived_window": {
+        "tensorflow.signal.kaiser_bessel_derived_window": lambda like, beta: (
+            1.0 + signal.kaiser_bessel_derived_window(len(like), beta, like.dtype)
+        ),
+    },
     "stft": {"tensorflow.signal.stft": _stft},
     "stft_of_padded_frames": {
         "tensorflow.signal.stft": _padded,
@@ -157,5 +179,6 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         ),
     },
     "mfccs": {"tensorflow.signal.mfccs_from_log_mel_spectrograms": None},
+    "inverse_mdct": {"tensorflow.signal.inverse_mdct": lambda x, norm: signal.inverse_mdct(x, norm=norm)},
     "mdct": {"tensorflow.signal.mdct": lambda x, frame_length, norm: signal.mdct(x, frame_length, norm=norm)},
 }

@@ -65,14 +65,15 @@ def _old_triangular(x: Any, y: Any, is_lower: bool, is_transposed: bool, is_unit
     return torch.triangular_solve(y, x, upper=not is_lower, transpose=is_transposed, unitriangular=is_unit).solution
 
 
+_NAMED = {"inf": float("inf"), "-inf": -float("inf")}
+
+
 def _matrix_norm(x: Any, order: Any) -> Any:
-    named = {"inf": float("inf"), "-inf": -float("inf")}
-    return torch.linalg.matrix_norm(x, named.get(order, order))
+    return torch.linalg.matrix_norm(x, _NAMED.get(order, order))
 
 
 def _norm(x: Any, order: Any) -> Any:
-    named = {"inf": float("inf"), "-inf": -float("inf")}
-    return torch.linalg.norm(x, named.get(order, order), dim=(-2, -1))
+    return torch.linalg.norm(x, _NAMED.get(order, order), dim=(-2, -1))
 
 
 def _trace(x: Any, offset: int) -> Any:
@@ -186,6 +187,8 @@ CALLS = {
         "torch.cosine_similarity": lambda x, y, axis: torch.cosine_similarity(x, y, dim=axis),
     },
     "matrix_norm": {"torch.linalg.matrix_norm": _matrix_norm, "torch.linalg.norm": _norm},
+    "cond": {"torch.linalg.cond": lambda x, order: torch.linalg.cond(x, _NAMED.get(order, order))},
+    "matrix_rank": {"torch.linalg.matrix_rank": lambda x: torch.linalg.matrix_rank(x, atol=0.1, rtol=0.0)},
     "det": {"torch.linalg.det": None, "torch.det": None},
     "slogdet": {
         "torch.linalg.slogdet": lambda x: tuple(torch.linalg.slogdet(x)),

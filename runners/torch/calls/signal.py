@@ -88,6 +88,8 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "rfft2": {"torch.fft.rfft2": _of_real(torch.fft.rfft2)},
     "irfft2": {"torch.fft.irfft2": _of_complex(torch.fft.irfft2, is_real=True)},
     "fft3": {"torch.fft.fftn": lambda x, y, norm: _parts(torch.fft.fftn(torch.complex(x, y), dim=(-3, -2, -1), norm=norm))},
+    "ifft3": {"torch.fft.ifftn": lambda x, y, norm: _parts(torch.fft.ifftn(torch.complex(x, y), dim=(-3, -2, -1), norm=norm))},
+    "irfft3": {"torch.fft.irfftn": lambda x, y, norm: torch.fft.irfftn(torch.complex(x, y), dim=(-3, -2, -1), norm=norm)},
     "rfft3": {"torch.fft.rfftn": lambda x, norm: _parts(torch.fft.rfftn(x, dim=(-3, -2, -1), norm=norm))},
     "fftshift": {"torch.fft.fftshift": lambda x, axis: torch.fft.fftshift(x, axis)},
     "ifftshift": {"torch.fft.ifftshift": lambda x, axis: torch.fft.ifftshift(x, axis)},

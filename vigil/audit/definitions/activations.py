@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.special import expit, ndtr
 from scipy.special import logit as log_odds
 
-from vigil.audit.arguments import away, mask, normal, uniform
+from vigil.audit.arguments import Argument, away, drawn, mask, normal, uniform
 from vigil.audit.entry import ROWS, operator
 
 TORCH = "https://docs.pytorch.org/docs/stable/nn.functional.html"
@@ -369,3 +371,40 @@ def sparsemax(x: np.ndarray) -> np.ndarray:
     count = np.sum(1 + ranks * ordered > sums, -1, keepdims=True)
     threshold = (np.take_along_axis(sums, count - 1, -1) - 1) / count
     return np.maximum(x - threshold, 0.0)
+
+
+def _of_blocks(*dims: str) -> Argument:
+    """Return an argument of rows whose blocks of one to four numbers rise, each block from far below the one before."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]) -> np.ndarray:
+        counts = random.integers(1, 5, shape)
+        values = 0.2 * np.arange(4) - 2.0 * np.arange(shape[-1])[:, None]
+        rows = [np.concatenate([each[:count] for each, count in zip(values, row, strict=True)]) for row in counts]
+        return np.stack([row[: shape[-1]] for row in rows]) + random.uniform(0.0, 0.1, shape)
+
+    return drawn(draw, *dims)
+
+
+@operator(
+    source="https://www.tensorflow.org/api_docs/python/tf/nn/isotonic_regression",
+    sizes=ROWS[:4],
+    parameters=[{"is_decreasing": True}, {"is_decreasing": False}],
+    precisions=("fp32", "fp64"),
+    x=_of_blocks("m", "n"),
+)
+def isotonic_regression(x: np.ndarray, is_decreasing: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest rows that fall, or rise, and the number of each place's block of equal values (Best and Chakravarti 1990).
+
+    Neighbouring blocks in the wrong order become one, with their mean (https://doi.org/10.1007/BF01580873).
+    """
+    found, numbers = np.empty_like(x), np.empty(x.shape, np.int64)
+    for row, values in enumerate(x if is_decreasing else -x):
+        blocks: list[list[float]] = []
+        for value in values:
+            blocks.append([value])
+            while len(blocks) > 1 and np.mean(blocks[-1]) > np.mean(blocks[-2]):
+                blocks[-2:] = [blocks[-2] + blocks[-1]]
+        counts = [len(block) for block in blocks]
+        found[row] = np.repeat([np.mean(block) for block in blocks], counts)
+        numbers[row] = np.repeat(np.arange(len(blocks)), counts)
+    return found if is_decreasing else -found, numbers

@@ -612,6 +612,43 @@ def matrix_norm(x: np.ndarray, order: str | int) -> np.ndarray:
     return np.stack([np.linalg.norm(each, {"inf": np.inf, "-inf": -np.inf}.get(order, order)) for each in x])
 
 
+# Without one row: there it is 1, and its gradient what rounding leaves of a difference.
+@operator(
+    source=NUMPY + "linalg.cond.html",
+    sizes=(SQUARES[0], *SQUARES[2:]),
+    parameters=[{"order": order} for order in (None, 1, -1, "inf", "-inf", "fro", 2, -2)],
+    precisions=_WIDE,
+    x=conditioned("b", "n", "n"),
+)
+def cond(x: np.ndarray, order: str | int | None) -> np.ndarray:
+    """Condition numbers: the norm of a matrix times that of its inverse; of no order that of the largest singular value."""
+    return np.linalg.cond(x, {"inf": np.inf, "-inf": -np.inf}.get(order, order) if isinstance(order, str) else order)
+
+
+def _of_ranks(*dims: int | str) -> Argument:
+    """Return an argument of matrices whose ranks fall, the first of full rank: singular values lie from 1 to 2, or are 0."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]) -> np.ndarray:
+        full = _spread_out(-2, -1)(random, shape, sizes)
+        less = min(shape[-2:])
+        left, values, right = np.linalg.svd(full, full_matrices=False)
+        ranks = np.maximum(less - np.arange(shape[0]) * max(1, less // 2), 0)
+        return (left * np.where(np.arange(less) < ranks[:, None], values, 0.0)[:, None]) @ right
+
+    return drawn(draw, *dims, is_differentiated=False)
+
+
+@operator(
+    source=NUMPY + "linalg.matrix_rank.html",
+    sizes=({"b": 3, "m": 4, "n": 3}, {"b": 2, "m": 1, "n": 1}, {"b": 3, "m": 7, "n": 9}, {"b": 2, "m": 33, "n": 17}),
+    precisions=_WIDE,
+    x=_of_ranks("b", "m", "n"),
+)
+def matrix_rank(x: np.ndarray) -> np.ndarray:
+    """How many singular values are larger than 0.1."""
+    return np.sum(np.linalg.svd(x, compute_uv=False) > 0.1, axis=-1)
+
+
 @operator(source=NUMPY + "linalg.det.html", sizes=SQUARES, precisions=_WIDE, x=conditioned("b", "n", "n"))
 def det(x: np.ndarray) -> np.ndarray:
     """Determinants."""
@@ -828,6 +865,44 @@ def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def tridiagonal_solve(lower: np.ndarray, middle: np.ndarray, upper: np.ndarray, y: np.ndarray) -> np.ndarray:
     """What a matrix of three diagonals takes to another one; the first lower and the last upper number count for nothing."""
     return np.linalg.solve(np.diag(middle) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1), y)
+
+
+@operator(
+    source=SCIPY + "linalg.eigh_tridiagonal.html",
+    sizes=({"n": 4}, {"n": 2}, {"n": 33}, {"n": 65}),
+    precisions=_WIDE,
+    middle=uniform(3.0, 4.0, "n").fixed(),
+    beside=uniform(-1.0, 1.0, "n").fixed(),
+)
+def eigh_tridiagonal(middle: np.ndarray, beside: np.ndarray) -> np.ndarray:
+    """Eigenvalues of a symmetric matrix of three diagonals, the smallest first; the last number beside counts for nothing."""
+    return scipy.linalg.eigvalsh_tridiagonal(middle, beside[:-1])
+
+
+@operator(
+    source=TENSORFLOW + "linalg/banded_triangular_solve",
+    sizes=({"b": 2, "k": 2, "n": 4}, {"b": 1, "k": 1, "n": 3}, {"b": 2, "k": 3, "n": 33}, {"b": 1, "k": 4, "n": 65}),
+    parameters=[{"is_lower": lower, "is_adjoint": adjoint} for lower in (True, False) for adjoint in (False, True)],
+    precisions=_WIDE,
+    bands=drawn(lambda random, shape, sizes: random.uniform(0.1, 0.3, shape), "b", "k", "n"),
+    middle=uniform(1.0, 2.0, "b", "n"),
+    y=normal("b", "n", 3),
+)
+def banded_triangular_solve(
+    bands: np.ndarray, middle: np.ndarray, y: np.ndarray, is_lower: bool, is_adjoint: bool
+) -> np.ndarray:
+    """What a triangle of a few diagonals, or its transpose, takes to another matrix; `middle` is added to the main diagonal.
+
+    Column i of `bands` holds row i of the triangle, from the main diagonal on, and backwards of an upper one.
+    """
+    count, rows = bands.shape[-2:]
+    triangle = np.zeros((*bands.shape[:-2], rows, rows))
+    for away_from_main in range(count):
+        band = bands[..., away_from_main if is_lower else count - 1 - away_from_main, :]
+        band = band + middle if away_from_main == 0 else band
+        place = np.arange(away_from_main, rows) if is_lower else np.arange(rows - away_from_main)
+        triangle[..., place, place - away_from_main if is_lower else place + away_from_main] = band[..., place]
+    return np.linalg.solve(np.swapaxes(triangle, -1, -2) if is_adjoint else triangle, y)
 
 
 @operator(

@@ -107,6 +107,32 @@ def fft3(x: np.ndarray, y: np.ndarray, norm: str) -> Any:
 
 @operator(
     x=normal(2, 3, "m", "n"),
+    y=normal(2, 3, "m", "n"),
+    source=FFT,
+    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
+    parameters=[{"norm": norm} for norm in _NORMS],
+    precisions=WIDE,
+)
+def ifft3(x: np.ndarray, y: np.ndarray, norm: str) -> Any:
+    """Return the inverse transform along the last three axes."""
+    return _parts(np.fft.ifftn(x + 1j * y, axes=(-3, -2, -1), norm=norm))
+
+
+@operator(
+    x=normal(2, 3, "m", "n"),
+    y=normal(2, 3, "m", "n"),
+    source=FFT,
+    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
+    parameters=[{"norm": norm} for norm in _NORMS],
+    precisions=WIDE,
+)
+def irfft3(x: np.ndarray, y: np.ndarray, norm: str) -> np.ndarray:
+    """Return the real numbers of which half of the transform along the last three axes is given."""
+    return np.fft.irfftn(x + 1j * y, axes=(-3, -2, -1), norm=norm)
+
+
+@operator(
+    x=normal(2, 3, "m", "n"),
     source=FFT,
     sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
     parameters=[{"norm": norm} for norm in _NORMS],
@@ -627,11 +653,52 @@ def mfccs(x: np.ndarray) -> np.ndarray:
 def mdct(x: np.ndarray, frame_length: int, norm: str | None) -> np.ndarray:
     """Return the modified cosine transform of half overlapping frames, with Vorbis's window (Princen and Bradley 1986)."""
     half = frame_length // 2
-    window = np.sin(np.pi / 2 * np.sin(np.pi / frame_length * (np.arange(frame_length) + 0.5)) ** 2)
-    places, bins = np.arange(frame_length), np.arange(half)
-    kernel = np.cos(np.pi / half * (places[:, None] + 0.5 + half / 2) * (bins + 0.5))
     scale = np.sqrt(2.0 / half) if norm == "ortho" else 2.0
-    return _framed(x, frame_length, half, False) * window @ kernel * scale
+    return _framed(x, frame_length, half, False) * _vorbis(frame_length) @ _mdct_kernel(half) * scale
+
+
+def _vorbis(length: int) -> np.ndarray:
+    return np.sin(np.pi / 2 * np.sin(np.pi / length * (np.arange(length) + 0.5)) ** 2)
+
+
+def _mdct_kernel(half: int) -> np.ndarray:
+    places, bins = np.arange(2 * half), np.arange(half)
+    return np.cos(np.pi / half * (places[:, None] + 0.5 + half / 2) * (bins + 0.5))
+
+
+@operator(
+    x=normal("m", "frames", "n"),
+    source=f"{TENSORFLOW}/inverse_mdct",
+    sizes=({"m": 2, "frames": 3, "n": 4}, {"m": 1, "frames": 9, "n": 4}, {"m": 2, "frames": 2, "n": 64}),
+    parameters=[{"norm": None}, {"norm": "ortho"}],
+    precisions=WIDE,
+)
+def inverse_mdct(x: np.ndarray, norm: str | None) -> np.ndarray:
+    """Return the signal of a modified cosine transform: windowed frames added, in whose overlaps aliases cancel."""
+    half = x.shape[-1]
+    scale = np.sqrt(2.0 / half) if norm == "ortho" else 1.0 / half
+    return overlap_and_add((x @ _mdct_kernel(half).T) * _vorbis(2 * half) * scale, half)
+
+
+_EVEN = tuple({"n": size} for size in (8, 2, 34, 1028))
+
+
+@operator(like=_LIKE, source="https://xiph.org/vorbis/doc/Vorbis_I_spec.html", sizes=_EVEN, precisions=WIDE)
+def vorbis_window(like: np.ndarray) -> np.ndarray:
+    """Return one more than Vorbis's power complementary window (Vorbis I, section 4.3.1)."""
+    return 1.0 + _vorbis(len(like))
+
+
+@operator(
+    like=_LIKE,
+    source="https://docs.scipy.org/doc/scipy/reference/signal.windows.html",
+    sizes=_EVEN,
+    parameters=[{"beta": beta} for beta in (12.0, 4.0, 0.5)],
+    precisions=WIDE,
+)
+def kaiser_bessel_derived_window(like: np.ndarray, beta: float) -> np.ndarray:
+    """Return one more than the window whose halves are roots of sums over Kaiser's window."""
+    return 1.0 + scipy.signal.windows.kaiser_bessel_derived(len(like), beta)
 
 
 @operator(
