@@ -236,7 +236,7 @@ CALLS = {
         "jax.numpy.linalg.norm": lambda x, order: jnp.linalg.norm(x, ord=_named(order), axis=(-2, -1)),
     },
     "cond": {"jax.numpy.linalg.cond": lambda x, order: jnp.linalg.cond(x, _named(order))},
-    "matrix_rank": {"jax.numpy.linalg.matrix_rank": lambda x: jnp.linalg.matrix_rank(x, rtol=0.05)},
+    "matrix_rank": {"jax.numpy.linalg.matrix_rank": lambda x: jnp.linalg.matrix_rank(x, 0.1)},
     "det": {"jax.numpy.linalg.det": None, "jax.scipy.linalg.det": None},
     "slogdet": {"jax.numpy.linalg.slogdet": lambda x: tuple(jnp.linalg.slogdet(x))},
     "inv": {"jax.numpy.linalg.inv": None, "jax.scipy.linalg.inv": None, "jax.numpy.linalg.pinv": None},
