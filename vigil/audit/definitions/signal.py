@@ -685,7 +685,7 @@ _EVEN = tuple({"n": size} for size in (8, 2, 34, 1028))
 
 @operator(like=_LIKE, source="https://xiph.org/vorbis/doc/Vorbis_I_spec.html", sizes=_EVEN, precisions=WIDE)
 def vorbis_window(like: np.ndarray) -> np.ndarray:
-    """Return one more than the window of the Vorbis I specification, whose squares and those of its mirror image add up to 1."""
+    """Return one more than the window of the Vorbis I specification, the squares of whose halves add up to 1."""
     return 1.0 + _vorbis(len(like))
 
 
