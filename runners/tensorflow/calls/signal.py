@@ -79,28 +79,14 @@ def _planes(function: Callable[..., Any], *, is_inverse: bool = False, is_halved
     return call
 
 
-def _fft3(x: Any, y: Any, norm: str) -> Any:
-    if norm != "backward":
-        raise Unsupported(f"norm {norm}: TensorFlow has none. Allowed: backward.")
-    return _parts(signal.fft3d(tf.complex(x, y)))
+def _space(function: Callable[..., Any], *, is_real: bool = False) -> Callable[..., Any]:
+    def call(x: Any, norm: str, y: Any = None) -> Any:
+        if norm != "backward":
+            raise Unsupported(f"norm {norm}: TensorFlow has none. Allowed: backward.")
+        found = function(x if y is None else tf.complex(x, y))
+        return found if is_real else _parts(found)
 
-
-def _rfft3(x: Any, norm: str) -> Any:
-    if norm != "backward":
-        raise Unsupported(f"norm {norm}: TensorFlow has none. Allowed: backward.")
-    return _parts(signal.rfft3d(x))
-
-
-def _ifft3(x: Any, y: Any, norm: str) -> Any:
-    if norm != "backward":
-        raise Unsupported(f"norm {norm}: TensorFlow has none. Allowed: backward.")
-    return _parts(signal.ifft3d(tf.complex(x, y)))
-
-
-def _irfft3(x: Any, y: Any, norm: str) -> Any:
-    if norm != "backward":
-        raise Unsupported(f"norm {norm}: TensorFlow has none. Allowed: backward.")
-    return signal.irfft3d(tf.complex(x, y))
+    return call
 
 
 def _window(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,10 +129,10 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "tensorflow.signal.irfft2d": _plane(signal.irfft2d, is_inverse=True, has_length=True),
         "tensorflow.signal.irfftnd": _planes(signal.irfftnd, is_inverse=True, is_halved=True),
     },
-    "fft3": {"tensorflow.signal.fft3d": _fft3},
-    "ifft3": {"tensorflow.signal.ifft3d": _ifft3},
-    "irfft3": {"tensorflow.signal.irfft3d": _irfft3},
-    "rfft3": {"tensorflow.signal.rfft3d": _rfft3},
+    "fft3": {"tensorflow.signal.fft3d": _space(signal.fft3d)},
+    "ifft3": {"tensorflow.signal.ifft3d": _space(signal.ifft3d)},
+    "irfft3": {"tensorflow.signal.irfft3d": _space(signal.irfft3d, is_real=True)},
+    "rfft3": {"tensorflow.signal.rfft3d": _space(signal.rfft3d)},
     "fftshift": {"tensorflow.signal.fftshift": lambda x, axis: signal.fftshift(x, axis)},
     "ifftshift": {"tensorflow.signal.ifftshift": lambda x, axis: signal.ifftshift(x, axis)},
     "hann_window": {"tensorflow.signal.hann_window": _window(signal.hann_window)},

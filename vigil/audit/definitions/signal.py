@@ -92,52 +92,33 @@ _plane("rfft2", np.fft.rfft2, has_imaginary=False, is_real=False)
 _plane("irfft2", np.fft.irfft2, has_imaginary=True, is_real=True)
 
 
-@operator(
-    x=normal(2, 3, "m", "n"),
-    y=normal(2, 3, "m", "n"),
-    source=FFT,
-    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
-    parameters=[{"norm": norm} for norm in _NORMS],
-    precisions=WIDE,
-)
+_OF_THREE: dict[str, Any] = {
+    "source": FFT,
+    "sizes": ({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
+    "parameters": [{"norm": norm} for norm in _NORMS],
+    "precisions": WIDE,
+}
+
+
+@operator(x=normal(2, 3, "m", "n"), y=normal(2, 3, "m", "n"), **_OF_THREE)
 def fft3(x: np.ndarray, y: np.ndarray, norm: str) -> Any:
     """Return the transform along the last three axes."""
     return _parts(np.fft.fftn(x + 1j * y, axes=(-3, -2, -1), norm=norm))
 
 
-@operator(
-    x=normal(2, 3, "m", "n"),
-    y=normal(2, 3, "m", "n"),
-    source=FFT,
-    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
-    parameters=[{"norm": norm} for norm in _NORMS],
-    precisions=WIDE,
-)
+@operator(x=normal(2, 3, "m", "n"), y=normal(2, 3, "m", "n"), **_OF_THREE)
 def ifft3(x: np.ndarray, y: np.ndarray, norm: str) -> Any:
     """Return the inverse transform along the last three axes."""
     return _parts(np.fft.ifftn(x + 1j * y, axes=(-3, -2, -1), norm=norm))
 
 
-@operator(
-    x=normal(2, 3, "m", "n"),
-    y=normal(2, 3, "m", "n"),
-    source=FFT,
-    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
-    parameters=[{"norm": norm} for norm in _NORMS],
-    precisions=WIDE,
-)
+@operator(x=normal(2, 3, "m", "n"), y=normal(2, 3, "m", "n"), **_OF_THREE)
 def irfft3(x: np.ndarray, y: np.ndarray, norm: str) -> np.ndarray:
     """Return the real numbers of which half of the transform along the last three axes is given."""
     return np.fft.irfftn(x + 1j * y, axes=(-3, -2, -1), norm=norm)
 
 
-@operator(
-    x=normal(2, 3, "m", "n"),
-    source=FFT,
-    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
-    parameters=[{"norm": norm} for norm in _NORMS],
-    precisions=WIDE,
-)
+@operator(x=normal(2, 3, "m", "n"), **_OF_THREE)
 def rfft3(x: np.ndarray, norm: str) -> Any:
     """Return half of the transform of real numbers along the last three axes."""
     return _parts(np.fft.rfftn(x, axes=(-3, -2, -1), norm=norm))
