@@ -69,12 +69,15 @@ def audit_block(document: Audit, *, directory: str) -> str:
 def finding_text(finding: AuditFinding) -> str:
     """Return what is wrong with a call: which tensor, by how much, where, and in which forms."""
     shown = f"{finding.count} of {finding.of} forms, the smallest {finding.smallest.text}"
-    if finding.kind != "wrong":
+    if finding.kind not in ("wrong", "bits"):
         return f"{finding.problem} ({shown})"
     what = _quantity_text(finding.quantity or "")
     ratio = finding.ratio or 0.0
     far = f"{ratio:,.0f}" if ratio < _LONGEST_RATIO else f"{ratio:.1e}"
-    off = finding.problem or f"{far} times what rounding does, of {finding.limit:,.0f} allowed"
+    far = f"{far} times what rounding does, of {finding.limit or 0.0:,.0f} allowed"
+    if finding.kind == "bits":
+        return f"{what} in {finding.precision}, {finding.problem}, off by {far} ({shown})"
+    off = finding.problem or far
     where = f" at {list(finding.index)}" if finding.index else ""
     has_numbers = None not in (finding.got, finding.expected)
     numbers = f": got {finding.got:.9g}, not {finding.expected:.9g}{where}" if has_numbers else where

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from reports.audit_text import audit_block
+from reports.audit_text import audit_block, finding_text
 from tests.audit.test_sweep import LIMITS, audited, run_script
 from vigil.audit import sweep
 from vigil.audit.definitions import catalog, collectives
@@ -37,8 +37,9 @@ def test_they_have_a_process_of_their_own():
     entries = [catalog()[name] for name in ("summed_on_all", "exp", "softmax")]
     extent = Extent(entries=entries, modes=["jit"], ways=["*"], precisions=["fp32"], seed=0)
     groups = sweep._groups(extent, is_eager=False, parts=1)
-    assert [sorted(group.trials) for group in groups] == [["elementwise", "reductions"], ["collectives"]]
-    assert len({group.directory for group in groups}) == 2
+    others = ["elementwise", "reductions"]
+    assert [(group.threads, sorted(group.trials)) for group in groups] == [(1, others), (1, ["collectives"]), (2, others)]
+    assert len({group.directory for group in groups}) == 3
 
 
 @pytest.mark.torch
@@ -71,11 +72,16 @@ def test_a_sum_over_processes_that_lacks_something_is_found(tmp_path):
 
 @pytest.mark.torch
 def test_a_sum_that_is_none_at_times_is_found(tmp_path):
-    """One of seven; of twenty it is missed, since each call is made twice and no more (docs/audit.md)."""
-    found = audited(tmp_path, "summed_on_all", fault="all_reduce_differs_at_times", ways=["torch.distributed.all_reduce"])
+    """One of forty: calls are made so often that each set of arguments meets it, and so does the script."""
+    fault = "all_reduce_differs_at_times"
+    found = audited(tmp_path, "summed_on_all", fault=fault, ways=["torch.distributed.all_reduce"])
     assert found.verdict.name == "regressed"
-    assert {each.quantity for each in found.findings} == {"outputs/0"}
-    assert "bits" in {each.kind for each in found.findings}
+    [bits] = [each for each in found.findings if each.kind == "bits"]
+    assert (bits.quantity, bits.count) == ("outputs/0", bits.of)
+    assert "of 60 calls with the same arguments gave other bits" in finding_text(bits)
+    assert bits.ratio is not None
+    assert bits.ratio > 1e3  # another number, not another rounding
+    require_scripts(found, tmp_path, fault=fault)
 
 
 @pytest.mark.torch
@@ -114,11 +120,11 @@ def test_a_sum_over_devices_that_lacks_something_is_found(tmp_path, framework):
     require_scripts(found, tmp_path)
 
 
-def require_scripts(found, directory):
+def require_scripts(found, directory, *, fault=FAULT):
     """Each finding has a script that shows it with the planted fault, and not without."""
     assert found.findings
     for each in found.findings:
         assert each.script
-        shown, without = (run_script(directory, each.script, fault=fault) for fault in (FAULT, None))
+        shown, without = (run_script(directory, each.script, fault=planted) for planted in (fault, None))
         assert (shown.returncode, shown.stdout[:5]) == (1, "WRONG"), shown.stderr
         assert (without.returncode, without.stdout[:5]) == (0, "RIGHT"), without.stdout + without.stderr

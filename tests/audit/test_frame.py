@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runners.contract.audit import frame
-from runners.contract.audit.frame import Answer, Framework, Question, _asked, _mutated
+from runners.contract.audit.frame import Answer, Framework, Question, _asked, _mutated, _repeated
 
 QUESTION = Question(
     id="own-0", operator="own", parameters={}, arguments={"x": np.ones(3, np.float32)}, differentiated=("x",), kept=(),
@@ -56,6 +56,21 @@ def test_a_call_without_a_gradient_answers_with_its_outputs():
     assert list(arrays) == ["outputs/0"]
     assert arrays["outputs/0"].tolist() == [2, 2, 2]
     assert "derived" not in row
+
+
+def test_each_call_is_held_to_the_bits_of_the_first():
+    """What is told is which call had others first, and how many had; its numbers are kept, and arguments that it wrote to."""
+    numbers = iter([1.0] * 16 + [2.0, 1.0, 3.0] + [1.0] * 9)
+    answers = (
+        Answer([np.array([value]), np.array([7.0])], {}, list, ("x",) if value == 3.0 else ()) for value in numbers
+    )
+    first = next(answers)
+    held = {name: array.tobytes() for name, array in first.named().items()}
+    found = _repeated(lambda: next(answers), held, 28)
+    assert found.others == {"outputs/0": [17, 2]}
+    assert found.arrays["outputs/0"].tolist() == [2.0]
+    assert found.changed == {"x"}
+    assert next(answers, None) is None  # 28 calls, the first among them
 
 
 def test_a_mutant_without_a_gradient_says_so_too(monkeypatch):

@@ -13,7 +13,7 @@ from vigil.audit.sweep import rows_of
 from vigil.documents.verification import LimitFacts
 
 NO_ROWS = AuditLimits({}, LimitFacts(clean_rows=0))
-TOLD = {"way": "own", "status": "answered", "changed": [], "other_bits": [], "moved": []}
+TOLD = {"way": "own", "status": "answered", "changed": [], "other_bits": {}, "moved": []}
 
 
 @pytest.mark.parametrize("limits", [NO_ROWS, audit_limits()], ids=["no rows", "rows on record"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reports.audit_text import audit_block, coverage_block
+from reports.audit_text import audit_block, coverage_block, finding_text
 from runners.contract.files import replace_text
 from tests.test_architecture import ROOT
 from vigil.audit.definitions import catalog
@@ -38,7 +38,7 @@ def audited(directory: Path, *names: str, fault: str | None = None, known=(), jo
     """Return the audit of some operators of PyTorch, which itself knows nothing of a fault."""
     entries = [catalog()[name] for name in names]
     started = Started(framework="torch", fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
-    extent = Extent(entries=entries, modes=["eager"], **{"ways": ["torch.*"], "precisions": ["fp32"], "seed": 4} | more)
+    extent = Extent(entries=entries, modes=["eager"], **{"ways": ["torch.*"], "precisions": ["fp32"], "seed": 4, "threads": 1} | more)
     return audit(started, extent, directory, LIMITS, known, command="vigil audit", jobs=jobs)
 
 
@@ -120,7 +120,7 @@ def test_an_error_within_a_default_device_hides_no_wrong_number():
     question = trial.question(0)
     exact = exact_of(trial, question, 0)
     arrays = {"outputs/0": exact.outputs[0].values * 1.01, "gradients/x": exact.gradients["x"].values}
-    told = {"way": "torch.tanh", "status": "answered", "changed": [], "other_bits": [], "moved": [], "elsewhere": []}
+    told = {"way": "torch.tanh", "status": "answered", "changed": [], "other_bits": {}, "moved": [], "elsewhere": []}
     rows, _ = rows_of(trial, question, exact, told | {"elsewhere_raises": "TypeError: no"}, arrays, "eager", LIMITS)
     assert {(row.kind, row.quantity) for row in rows} == {("raises", None), ("wrong", "outputs/0")}
 
@@ -178,6 +178,46 @@ def test_written_arguments_and_bits_that_vary_are_told_apart(tmp_path):
     kinds = {(each.operator, each.way, each.kind) for each in found.findings}
     assert ("square", "torch.square", "writes") in kinds
     assert ("absolute", "torch.abs", "bits") in kinds
+
+
+def test_what_goes_wrong_at_times_is_found(tmp_path):
+    """Once in forty calls, of which the quick form makes two. Its script makes as many calls as the audit."""
+    ways, fault = ["torch.exp"], "exp_differs_at_times"
+    found = audited(tmp_path / "full", "exp", "tanh", fault=fault, ways=ways)
+    assert {each.kind for each in found.findings} == {"bits"}
+    assert {each.quantity for each in found.findings} >= {"outputs/0"}
+    bits = next(each for each in found.findings if each.quantity == "outputs/0")
+    assert bits.ratio is not None
+    assert bits.ratio > 1e3
+    assert "1 of 60 calls with the same arguments gave other bits, the first of them call 40" in finding_text(bits)
+    assert bits.script
+    shown = run_script(tmp_path / "full", bits.script, fault=fault)
+    assert (shown.returncode, shown.stdout[:5]) == (1, "WRONG"), shown.stderr
+    assert run_script(tmp_path / "full", bits.script).stdout[:5] == "RIGHT"
+    assert audited(tmp_path / "quick", "exp", fault=fault, ways=ways, is_quick=True).verdict.name == "reproduced"
+
+
+def test_what_several_threads_get_wrong_is_found(tmp_path):
+    """In the largest arrays, which have two threads unless one is asked for; the script has them, too."""
+    ways, fault = ["torch.exp"], "exp_by_threads"
+    found = audited(tmp_path / "two", "exp", fault=fault, ways=ways, threads=None)
+    assert {each.threads for each in found.processes} == {1, 2}
+    wrong = [each for each in found.findings if each.quantity == "outputs/0"]
+    assert [(each.kind, each.count) for each in wrong] == [("wrong", 1)]
+    assert wrong[0].script
+    assert "torch.set_num_threads(2)" in (tmp_path / "two" / wrong[0].script).read_text(encoding="utf-8")
+    assert run_script(tmp_path / "two", wrong[0].script, fault=fault).stdout[:5] == "WRONG"
+    assert run_script(tmp_path / "two", wrong[0].script).stdout[:5] == "RIGHT"
+    assert audited(tmp_path / "one", "exp", fault=fault, ways=ways).verdict.name == "reproduced"
+
+
+def test_what_the_first_call_of_a_process_gets_wrong_is_found(tmp_path):
+    """It is the one that is held to what is right, and the second has other bits."""
+    found = audited(tmp_path, "exp", fault="exp_cold", ways=["torch.exp"], is_quick=True)
+    assert {(each.kind, each.quantity) for each in found.findings if each.quantity == "outputs/0"} == {
+        ("wrong", "outputs/0"),
+        ("bits", "outputs/0"),
+    }
 
 
 def test_memory_that_is_given_back_too_early_is_told(tmp_path):
@@ -375,7 +415,7 @@ def test_a_call_without_a_gradient_is_held_to_its_outputs():
     trial = plan(catalog()["tanh"], precisions=["fp32"])[0]
     question = trial.question(0)
     exact = exact_of(trial, question, 0)
-    told = {"way": "torch.tanh", "status": "answered", "changed": [], "other_bits": [], "moved": [], "no_gradient": "No gradient"}
+    told = {"way": "torch.tanh", "status": "answered", "changed": [], "other_bits": {}, "moved": [], "no_gradient": "No gradient"}
     for factor, kinds in ((1.0, {"refused"}), (1.01, {"refused", "wrong"})):
         rows, near = rows_of(trial, question, exact, told, {"outputs/0": exact.outputs[0].values * factor}, "eager", LIMITS)
         assert {row.kind for row in rows} == kinds
@@ -387,7 +427,7 @@ def test_an_output_none_of_whose_elements_is_held_is_told():
     trial = plan(catalog()["argmax"], precisions=["fp32"])[0]
     question = trial.question(0)
     exact = exact_of(trial, question, 0)
-    told = {"way": "torch.argmax", "status": "answered", "changed": [], "other_bits": [], "moved": []}
+    told = {"way": "torch.argmax", "status": "answered", "changed": [], "other_bits": {}, "moved": []}
     arrays = {"outputs/0": exact.outputs[0].values}
     assert [row.kind for row in rows_of(trial, question, exact, told, arrays, "eager", LIMITS)[0]] == ["fine"]
     nowhere = exact.outputs[0]._replace(where=np.zeros(exact.outputs[0].values.shape, bool))

@@ -24,6 +24,7 @@ ROWS: tuple[Sizes, ...] = tuple(
     {"m": rows, "n": size} for rows, size in ((3, 7), (2, 1), (5, 33), (3, 1027), (2, 4099), (1, 65537))
 )
 PRECISIONS = ("fp32", "fp64", "bf16", "fp16")
+COLLECTIVES = "collectives"  # the family of what devices tell each other
 
 
 @dataclass(frozen=True)

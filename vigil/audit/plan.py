@@ -14,7 +14,7 @@ import numpy as np
 from runners.contract.audit.frame import CUT, Question
 from runners.contract.operators.trials import rounded
 from vigil.audit.derivatives import where_smooth
-from vigil.audit.entry import Entry
+from vigil.audit.entry import COLLECTIVES, Entry
 
 LAYOUTS = ("transposed", "strided", "offset", "channels_last")
 PLAIN = "plain"
@@ -24,13 +24,15 @@ SMOOTH = f"second derivatives, {EQUAL}"  # those of EQUAL where there are any: o
 _ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 1e30, -1e30, 1.0, -1.0)
 # Groups must divide channels, and what is done around an image may be defined for windows with a middle alone.
 _OF_KERNELS = ("c", "g", "o", "kd", "kh", "kw")
+OFTEN = 60  # calls
 _QUICK_SIZES = 3  # the least, one that no vector divides, and the first beyond a thousand
 
 
 class Trial(NamedTuple):
     """One set of arguments of an operator: `draw` makes them, and the same ones each time.
 
-    derives: derivatives by other ways than reverse mode are asked for.
+    derives: derivatives by other ways than reverse mode are asked for. calls: how often each call is made.
+    threads: how many the framework has, unless an audit says otherwise.
     """
 
     entry: Entry
@@ -41,6 +43,8 @@ class Trial(NamedTuple):
     layout: str = PLAIN
     values: str = GIVEN
     derives: bool = False
+    calls: int = 2
+    threads: int = 1
 
     @property
     def id(self) -> str:
@@ -110,6 +114,7 @@ class Trial(NamedTuple):
             precision=self.precision,
             layout=self.layout,
             is_program=self.entry.is_program,
+            calls=self.calls,
             directions=self._directions(seed, arguments, differentiated) if any(each is not None for each in cotangents) else (),
         )
 
@@ -200,7 +205,30 @@ def plan(
         if entry.is_elementwise and entry.takes_equal and entry.differentiated and "fp64" in allowed:
             tried += [(middle, each, "fp64", PLAIN, EQUAL, False) for each in entry.parameters]
             tried += [(middle, each, "fp64", PLAIN, SMOOTH, True) for each in entry.parameters]
-    return [Trial(entry, number, *each) for number, each in enumerate(tried)]
+    return _often([Trial(entry, number, *each) for number, each in enumerate(tried)], is_quick=is_quick)
+
+
+def _often(trials: Sequence[Trial], *, is_quick: bool) -> list[Trial]:
+    """Return what is tried, with many calls where something may go wrong now and then.
+
+    What devices tell each other may wherever it is tried. Of others the least arguments are tried often, and the largest ones,
+    which threads share: these have two.
+    """
+    if any(each.entry.family == COLLECTIVES for each in trials):
+        return [each._replace(calls=OFTEN) for each in trials]
+    plain = [
+        each
+        for each in trials
+        if (each.precision, each.layout, each.values) == ("fp32", PLAIN, GIVEN) and not each.entry.is_program
+    ]
+    if is_quick or not plain:
+        return list(trials)
+    least, *others = plain
+    often = {least.number: least._replace(calls=OFTEN)}
+    if others:
+        largest = max(others, key=lambda each: sum(math.prod(of.shape(each.sizes)) for of in each.entry.arguments.values()))
+        often[largest.number] = largest._replace(calls=OFTEN, threads=2)
+    return [often.get(each.number, each) for each in trials]
 
 
 def _cut(entry: Entry, *, is_quick: bool) -> list[Trial]:

@@ -22,15 +22,15 @@ from runners.contract.audit.derivatives import (
 )
 from runners.contract.audit.frame import Question, cut_axis
 from runners.contract.audit.ways import named_by
+from vigil.audit.entry import COLLECTIVES
 from vigil.audit.exact import Exact
 from vigil.audit.judge import Measured
 from vigil.audit.source import BY_TWO_PROCESSES, CannotWrite, call_alone, module_of
 from vigil.paths import project_root
 
 _SHORT = 40  # elements that are written out; more are packed
-_LONGEST = 1 << 18  # bytes, packed
-# What needs two devices, which runners make before their first operation: ways of such a name, and the calls of a family.
-MIRRORED, COLLECTIVES = "(mirrored)", "collectives"
+_LONGEST = 1 << 19  # bytes, packed: 65,537 numbers in float32 take 300 KB
+MIRRORED = "(mirrored)"  # a way of such a name needs two devices, as collectives do; runners make them before anything else
 # Both processes carry out the whole script, each with its own row; the second one prints nothing.
 _TWO_PROCESSES = f"""\
 import itertools, os, sys, tempfile
@@ -86,6 +86,12 @@ _IMPORTS = {
 }
 
 
+_THREADS = {
+    "torch": "torch.set_num_threads({})",
+    "tensorflow": "tf.config.threading.set_intra_op_parallelism_threads({})",
+}
+
+
 class Drawn(NamedTuple):
     """Expressions that make what is asked, in the order in which they draw from one generator, `random`, of a seed.
 
@@ -100,7 +106,8 @@ class Drawn(NamedTuple):
 
 def script_of(
     *, framework: str, framework_version: str | None, family: str, way: str, mode: str, question: Question, exact: Exact,
-    quantity: str, measured: Measured, drawn: Drawn | None = None, devices: int = 1,
+    quantity: str, measured: Measured, drawn: Drawn | None = None, devices: int = 1, threads: int = 1,
+    has_other_bits: bool = False,
 ) -> str | None:  # fmt: skip
     """Return the script of a finding; None where its arguments are too large to be written down.
 
@@ -109,6 +116,8 @@ def script_of(
     Args:
         drawn: arguments are drawn in the script; None: their numbers are written into it.
         devices: how many there are; a layout may cut the arguments over them.
+        threads: how many the framework has; of one, it may have as many as it takes by itself.
+        has_other_bits: the call is made as often as it was, and held to the bits of the first time; else to what is right.
     """
     source = call_of(framework, family, question.operator, way)
     if source is None:
@@ -123,14 +132,15 @@ def script_of(
     if any(text is None for text in (*arguments.values(), *(each for each in cotangents if each))):
         return None
     is_gradient = quantity.startswith("gradients/")
-    lines = [
-        f'"""{named_by(way)}, {framework} {framework_version}, {mode}: {quantity} is {measured.ratio:.3g} times rounding off."""'
-    ]
+    what = "has other bits at times" if has_other_bits else f"is {measured.ratio:.3g} times rounding off"
+    lines = [f'"""{named_by(way)}, {framework} {framework_version}, {mode}: {quantity} {what}."""']
     axis = cut_axis(question.layout)
     is_keras = any("keras" in line for line in (*definition, *imports))
     devices = max(devices, 2) if family == COLLECTIVES and framework == "jax" else devices
-    lines += ["import os"] if is_keras or devices > 1 else []
+    has_pool = threads > 1 and framework == "jax"  # whose size XLA reads as it begins
+    lines += ["import os"] if is_keras or devices > 1 or has_pool else []
     lines += [f'os.environ["KERAS_BACKEND"] = "{framework}"'] if is_keras else []
+    lines += [f'os.environ["NPROC"] = "{threads}"'] if has_pool else []
     if devices > 1:
         lines += [
             'os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + '
@@ -139,6 +149,8 @@ def script_of(
     if axis is not None:
         imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
+    if threads > 1 and framework in _THREADS:
+        lines.append(_THREADS[framework].format(threads))
     if any(f"{BY_TWO_PROCESSES}(" in line for line in definition):
         lines += _TWO_PROCESSES.splitlines()
     if MIRRORED in way or (family == COLLECTIVES and framework == "tensorflow"):
@@ -170,12 +182,15 @@ def script_of(
         ]
         return "\n".join(lines) + "\n"
     if is_gradient:
-        lines += _body(framework, mode, question, given, quantity, cotangents)
+        prepared, run = _gradient(framework, mode, question, given, quantity, cotangents)
     elif mode == "eager" or question.is_program:
-        lines += _forward(framework, "eager", given, quantity, ())
+        prepared, run = _forward(framework, "eager", given, quantity, ())
     else:  # of all arguments, as the audit has it: what is constant a compiler may work out itself
-        lines += _forward(framework, mode, given, quantity, tuple(arguments))
-    lines += _check(exact, quantity, measured, drawn)
+        prepared, run = _forward(framework, mode, given, quantity, tuple(arguments))
+    if has_other_bits:
+        lines += [*prepared, *_again(run, question.calls)]
+    else:
+        lines += [*prepared, *run, *_check(exact, quantity, measured, drawn)]
     return "\n".join(lines) + "\n"
 
 
@@ -217,59 +232,78 @@ def _cut(axis: int) -> list[str]:
     ]
 
 
-def _forward(framework: str, mode: str, given: str, quantity: str, names: Sequence[str]) -> list[str]:
+class _Work(NamedTuple):
+    """Lines that prepare a call, and lines that make it and leave one array as `found`, as often as they are run."""
+
+    prepared: list[str]
+    run: list[str]
+
+
+def _again(run: Sequence[str], calls: int) -> list[str]:
+    """Return what makes a call so often, and holds each to the bits of the first."""
+    return [
+        "def once():",
+        *(f"    {line}" for line in run),
+        "    return found",
+        f"first, *others = [once() for _ in range({calls})]",
+        "others = [each for each in others if each.tobytes() != first.tobytes()]",
+        *_verdict("not others", "f'{len(others)} later calls with other bits'", "'none'"),
+    ]
+
+
+def _forward(framework: str, mode: str, given: str, quantity: str, names: Sequence[str]) -> _Work:
     """Return what makes a call and takes one output. names: of the program's arguments, none where it is called as it is."""
     place = int(quantity.partition("/")[2])
     wrapped = {"jit": {"jax": "jax.jit", "tensorflow": "tf.function"}, "compile": {"jax": "jax.jit", "torch": "torch.compile"}}
-    run = wrapped.get(mode, {}).get(framework, "")
+    function = wrapped.get(mode, {}).get(framework, "")
     if mode == "compile" and framework == "tensorflow":
-        run = "tf.function(jit_compile=True)"
+        function = "tf.function(jit_compile=True)"
     taken = ", ".join(names)
-    work = f"work = {run}(lambda {taken}: call({given}))" if run else f"work = lambda {taken}: call({given})"
-    work = work.replace("lambda :", "lambda:")
+    work = f"work = {function}(lambda {taken}: call({given}))" if function else f"work = lambda {taken}: call({given})"
     read = {"torch": ".detach().double().numpy()", "tensorflow": "", "jax": ""}[framework]
-    return [
-        work,
+    run = [
         f"found = work({taken})",
         f"found = found[{place}] if isinstance(found, (tuple, list)) else found",
         f"found = np.asarray(found{read}).astype(np.float64)",
     ]
+    return _Work([work.replace("lambda :", "lambda:")], run)
 
 
-def _body(framework: str, mode: str, question: Question, given: str, quantity: str, cotangents: list[str | None]) -> list[str]:
+def _gradient(framework: str, mode: str, question: Question, given: str, quantity: str, cotangents: list[str | None]) -> _Work:
     name, kind = quantity.partition("/")[2], _KINDS[question.precision]
     pairs = "[" + ", ".join("None" if each is None else each for each in cotangents) + "]"
     head = [f"cotangents = {pairs}", f"work = lambda {name}: call({given})"]
     if framework == "torch":
-        run = ["work = torch.compile(work)"] if mode == "compile" else []
-        return [
-            *head, *run, f"{name}.requires_grad_()", f"found = work({name})",
+        compiled = ["work = torch.compile(work)"] if mode == "compile" else []
+        run = [
+            f"{name}.grad = None", f"found = work({name})",
             "found = found if isinstance(found, (tuple, list)) else [found]",
             f"pairs = [(y, torch.from_numpy(c).to(torch.{kind})) for y, c in zip(found, cotangents) "
             "if c is not None and y.requires_grad]",
             "torch.autograd.backward([y for y, _ in pairs], [c for _, c in pairs]) if pairs else None",
             f"found = (torch.zeros_like({name}) if {name}.grad is None else {name}.grad).double().numpy()",
         ]  # fmt: skip
+        return _Work([*head, *compiled, f"{name}.requires_grad_()"], run)
     if framework == "tensorflow":
         options = {"jit": ["@tf.function"], "compile": ["@tf.function(jit_compile=True)"]}
-        return [
+        defined = [
             *head, *options.get(mode, []), f"def gradient({name}):", "    with tf.GradientTape() as tape:",
             f"        tape.watch({name})", f"        found = work({name})",
             "        found = found if isinstance(found, (tuple, list)) else [found]",
             "    pairs = [(y, tf.cast(tf.constant(c), y.dtype)) for y, c in zip(found, cotangents) if c is not None]",
             f"    return tape.gradient([y for y, _ in pairs], {name}, output_gradients=[c for _, c in pairs], "
             "unconnected_gradients='zero')",
-            f"found = np.asarray(tf.convert_to_tensor(gradient({name}))).astype(np.float64)",
         ]  # fmt: skip
-    made = "jax.jit(gradient)" if mode != "eager" else "gradient"
+        return _Work(defined, [f"found = np.asarray(tf.convert_to_tensor(gradient({name}))).astype(np.float64)"])
     taken = ", ".join([*question.arguments, "cotangents"])
-    return [
+    defined = [
         head[0], f"def gradient({taken}):",
         f"    work = lambda {name}: call({given})",
         f"    found, pull = jax.vjp(lambda {name}: [*jax.tree_util.tree_leaves(work({name}))], {name})",
         "    return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]",
-        f"found = np.asarray({made}({taken})).astype(np.float64)",
+        *(["gradient = jax.jit(gradient)"] if mode != "eager" else []),
     ]  # fmt: skip
+    return _Work(defined, [f"found = np.asarray(gradient({taken})).astype(np.float64)"])
 
 
 # What each way comes to: of `outputs`, a function of the tensors that derivatives are of (`leaves`), along `first` and `second`.

@@ -26,7 +26,7 @@ from runners.contract.files import replace_text
 from runners.contract.protocol.events import read_events
 from vigil.audit.coverage import coverage_of
 from vigil.audit.definitions import catalog
-from vigil.audit.entry import Entry
+from vigil.audit.entry import COLLECTIVES, Entry
 from vigil.audit.exact import Exact, exact_of
 from vigil.audit.judge import (
     ABSENT,
@@ -48,7 +48,7 @@ from vigil.audit.judge import (
 from vigil.audit.known import KnownCall, is_like, of_processor
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
-from vigil.audit.script import COLLECTIVES, on_gpu, script_of
+from vigil.audit.script import on_gpu, script_of
 from vigil.documents.audit import (
     Audit,
     AuditCoverage,
@@ -81,8 +81,9 @@ _WORST_FIRST = (WRONG, DEVICE, BITS, MOVES, WRITES, DIED, RAISES)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much is audited: entries, patterns of public names, modes, precisions (empty: all), threads, the seed of all arguments.
+    """How much is audited: entries, patterns of public names, modes, precisions (empty: all), the seed of all arguments.
 
+    threads: of every call; None: two where arguments are the largest, and one everywhere else.
     devices: over how many of them the arguments of every call are cut.
     device: where the calls are made. On a GPU other bits from equal ones are no finding: many of its kernels add up in any order.
     is_whole: all entries are, so that what no call reaches is told too.
@@ -94,10 +95,15 @@ class Extent:
     is_whole: bool = False
     precisions: Sequence[str] = ()
     is_quick: bool = False
-    threads: int = 1
+    threads: int | None = None
     device: str = "cpu"
     devices: int = 1
     seed: int = 0
+
+    def threads_of(self, trial: Trial) -> int:
+        """Return how many threads a framework has for what is tried."""
+        is_plain = self.device == "cpu" and self.devices == 1
+        return self.threads or (trial.threads if is_plain else 1)
 
     def families(self) -> dict[str, list[Entry]]:
         """Return the entries by family."""
@@ -122,10 +128,14 @@ class Row(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """What one process is asked: a mode, in float64 or not, by family. part: of the families, where several are side by side."""
+    """What one process is asked: a mode, in float64 or not, threads, by family.
+
+    part: of the families, where several are side by side.
+    """
 
     mode: str
     is_wide: bool
+    threads: int
     trials: dict[str, list[Trial]]
     part: int
 
@@ -175,7 +185,9 @@ def audit(
     def carry_out(group: _Group) -> list[Ended]:
         own = free.get()
         try:
-            return _carried_out(started, extent, group, directory / group.directory, own)
+            # Threads that share one core never run at once, so that theirs are more than the share.
+            cores = own if len(own) >= group.threads else allowed
+            return _carried_out(started, extent, group, directory / group.directory, cores)
         finally:
             free.put(own)
 
@@ -221,7 +233,7 @@ def audit(
         release=release,
         fault=PlantedFault(name=started.fault["name"], sha256=started.fault["sha256"]) if started.fault else None,
         modes=tuple(extent.modes),
-        threads=extent.threads,
+        threads=extent.threads or 1,
         device=extent.device,
         devices=extent.devices,
         seed=extent.seed,
@@ -296,18 +308,16 @@ def request_of(
 
 
 def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
-    """Return what each process is asked: of each mode and width as many as there are parts, with about as many questions each.
+    """Return what each process is asked: of each mode, width and count of threads as many as there are parts, of equal size.
 
     Args:
         is_eager: layouts are tried, and derivatives beyond the least sizes, since nothing is traced or compiled for each.
     """
     groups = []
     for mode, is_wide in itertools.product(extent.modes, (False, True)):
-        trials: dict[str, list[Trial]] = {}
+        planned: dict[int, dict[str, list[Trial]]] = {}
         for family, entries in extent.families().items():
-            planned = [
-                trial
-                for entry in entries
+            for entry in entries:
                 for trial in plan(
                     entry,
                     is_quick=extent.is_quick,
@@ -315,18 +325,18 @@ def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
                     derives_largely=is_eager,
                     precisions=extent.precisions,
                     devices=extent.devices,
-                )
-                if (trial.precision == "fp64") == is_wide
-            ]
-            if planned:
-                trials[family] = planned
-        # Processes that compute over several devices have these made as they start, which others should not see.
-        apart = {family: trials.pop(family) for family in (COLLECTIVES,) if family in trials}
-        shares: list[dict[str, list[Trial]]] = [{} for _ in range(parts)]
-        for family in sorted(trials, key=lambda name: -len(trials[name])):
-            least = min(shares, key=lambda share: sum(map(len, share.values())))
-            least[family] = trials[family]
-        groups += [_Group(mode, is_wide, share, part) for part, share in enumerate([*shares, apart]) if share]
+                ):
+                    if (trial.precision == "fp64") == is_wide:
+                        planned.setdefault(extent.threads_of(trial), {}).setdefault(family, []).append(trial)
+        number = itertools.count()
+        for threads, trials in sorted(planned.items()):
+            # Processes that compute over several devices have these made as they start, which others should not see.
+            apart = {family: trials.pop(family) for family in (COLLECTIVES,) if family in trials}
+            shares: list[dict[str, list[Trial]]] = [{} for _ in range(parts)]
+            for family in sorted(trials, key=lambda name: -len(trials[name])):
+                least = min(shares, key=lambda share: sum(map(len, share.values())))
+                least[family] = trials[family]
+            groups += [_Group(mode, is_wide, threads, share, next(number)) for share in (*shares, apart) if share]
     return groups
 
 
@@ -342,8 +352,8 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
         request = request_of(
             started,
             mode=group.mode,
-            threads=extent.threads,
-            cores=cores[: extent.threads],
+            threads=group.threads,
+            cores=cores[: group.threads],
             families=left,
             skipped=skipped,
             ways=extent.ways,
@@ -422,7 +432,7 @@ def _judged(
             judged = _Judged([], [], [])
             for told, arrays in answers.get(question.id, []):
                 if extent.device == "gpu":
-                    told = {**told, "other_bits": []}
+                    told = {**told, "other_bits": {}}
                 more, measured = rows_of(trial, question, right, told, arrays, group.mode, limits)
                 judged.rows.extend(more)
                 judged.measured.extend(measured)
@@ -457,8 +467,7 @@ def rows_of(
     base = Row(trial, question, told["way"], mode, FINE)
     if told["status"] != frame.ANSWERED:
         return [base._replace(kind=told["status"], message=told["message"])], []
-    rows = [base._replace(kind=BITS, quantity=name, message="two calls with the same arguments gave other bits")
-            for name in told["other_bits"]]  # fmt: skip
+    rows = _of_other_bits(base, exact, told["other_bits"], arrays, limits)
     rows += [
         base._replace(kind=WRITES, quantity=name, message=f"the call changes its argument {name}") for name in told["changed"]
     ]
@@ -489,6 +498,21 @@ def rows_of(
             rows.append(wrong)
         near.append(Near(trial.entry.name, key_of(quantity, question.precision), measured, limit, wrong))
     return rows or [base], near
+
+
+def _of_other_bits(
+    base: Row, exact: Exact, others: Mapping[str, Sequence[int]], arrays: Mapping[str, np.ndarray], limits: AuditLimits
+) -> list[Row]:
+    """Return a row for each tensor that had other bits in a later call, with how far those are from what is right."""
+    if not others:
+        return []
+    rows = []
+    distances = measure(base.question, exact, {name: arrays[f"{frame.AGAIN}{name}"] for name in others}, ways=())
+    for name, (first, count) in others.items():
+        said = f"{count} of {base.question.calls} calls with the same arguments gave other bits, the first of them call {first}"
+        limit = limits.of(base.trial.entry.name, name, base.question.precision)
+        rows.append(base._replace(kind=BITS, quantity=name, measured=distances.get(name), limit=limit, message=said))
+    return rows
 
 
 def _note_right(
@@ -543,7 +567,7 @@ def _firsts(rows: Sequence[Row], scripts: Mapping[tuple, str]) -> list[Row]:
     """Return the wrong rows that are the first of their key: the smallest, since small ones are asked first."""
     seen, found = set(scripts), []
     for row in rows:
-        if row.kind == WRONG and _key(row) not in seen:
+        if row.kind in (WRONG, BITS) and _key(row) not in seen:
             seen.add(_key(row))
             found.append(row)
     return found
@@ -557,6 +581,7 @@ def _script(
     text = script_of(
         framework=framework, framework_version=version, family=row.trial.entry.family, way=row.way, mode=row.mode,
         question=row.question, exact=exact, quantity=row.quantity, measured=row.measured, devices=extent.devices,
+        threads=extent.threads_of(row.trial), has_other_bits=row.kind == BITS,
     )  # fmt: skip
     if text is None:
         return None
@@ -589,6 +614,7 @@ def _processes(group: _Group, ended: Sequence[Ended]) -> list[AuditProcess]:
         AuditProcess(
             mode=group.mode,
             is_wide=group.is_wide,
+            threads=group.threads,
             families=tuple(group.trials),
             failure=each.failure,
             environment=each.environment,

@@ -64,7 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--devices", metavar="N", help="cut the arguments of each call over so many devices, along each axis; jax (default: 1)"
     )
-    parser.add_argument("--threads", metavar="N", help="how many threads the framework has (default: 1)")
+    parser.add_argument("--threads", metavar="N", help="threads of the framework (default: 1, and 2 for the largest arrays)")
     parser.add_argument(
         "--jobs", metavar="N", help="processes side by side, each with its part of the operators (default: as many as cores)"
     )
@@ -116,12 +116,12 @@ def run(arguments: argparse.Namespace) -> int:
         modes=modes,
         precisions=[] if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS),
         is_quick=arguments.quick,
-        threads=options.whole_number("--threads", arguments.threads or "1", least=1, most=1024),
+        threads=options.whole_number("--threads", arguments.threads, least=1, most=1024) if arguments.threads else None,
         device=own_step.device_from(arguments),
         devices=devices,
         seed=options.whole_number("--seed", arguments.seed or "0", least=0),
     )
-    most = max(1, len(available_cores()) // extent.threads)
+    most = max(1, len(available_cores()) // (extent.threads or 1))
     jobs = options.whole_number("--jobs", arguments.jobs or str(most), least=1)
     limits, known = audit_limits(), known_calls()
     with contextlib.ExitStack() as stack:

@@ -90,10 +90,11 @@ class AuditDerivative(Part):
 
 
 class AuditProcess(Part):
-    """One process: a mode, and whether it computed in float64."""
+    """One process: a mode, whether it computed in float64, and how many threads it had."""
 
     mode: str
     is_wide: bool
+    threads: int = 1
     families: tuple[str, ...]
     failure: Failure | None
     environment: Environment
@@ -129,8 +130,8 @@ class AuditFamily(Part):
 class Audit(Document):
     """An audit of one framework.
 
-    night: that made it. seed: of all arguments. is_quick: the sizes that find most, in fp32. fixed: known findings that no longer
-    show.
+    night: that made it. threads: the fewest of a process. seed: of all arguments. is_quick: the sizes that find most, in fp32.
+    fixed: known findings that no longer show.
     worst: by operator, quantity and precision, how far the farthest call was, in floors: what limits are made of.
     families: none in audits from before they had verdicts of their own.
     """

@@ -1,6 +1,7 @@
 """The frame of a runner of audits: each question is asked of every public call that its operator has in the framework.
 
-What is right is known to the conductor alone. Here a call is made, twice, and what it gave is written down with its gradients.
+What is right is known to the conductor alone. Here a call is made several times, and what it gave first is written down with its
+gradients.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from runners.contract.steps import process
 ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
 # A layout: each argument is cut over the devices along an axis, as far as it has that axis.
 CUT = "cut along axis "
+AGAIN = "again/"  # before the name of what had other bits when its call was made again
 NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
 _LONGEST_MESSAGE = 300
 # What frameworks say of a type of numbers, a derivative or a mode that they do not have.
@@ -77,6 +79,7 @@ class Question(NamedTuple):
     cotangents: the gradients of what the operator gives, None where an output is not floating.
     kept: arguments that stay in float32.
     is_program: the call is a whole program, and no mode applies to it.
+    calls: how often it is made, at least twice.
     """
 
     id: str
@@ -91,6 +94,7 @@ class Question(NamedTuple):
     is_program: bool = False
     # Two of the differentiated arguments; none: derivatives by other ways than reverse mode are not asked for.
     directions: tuple[dict[str, np.ndarray], ...] = ()
+    calls: int = 2
 
 
 class Answer(NamedTuple):
@@ -234,7 +238,7 @@ def _asked(
         call = called(way, call)
         made, answer, question, row["no_gradient"] = _answered(adapter, call, question)
         held = {name: array.tobytes() for name, array in answer.named().items()}
-        again = made().named()
+        repeats = _repeated(made, held, question.calls)
         later = [each.tobytes() for each in answer.later()]
     except ContractError as error:
         status = CANNOT if error.category == "unsupported" else RAISES
@@ -242,16 +246,17 @@ def _asked(
     except Exception as error:  # whatever a call raises is an answer of its own, and others go on
         return row | {"status": CANNOT if _is_said(error) else RAISES, "message": _said(error)}, {}
     arrays = answer.named()
-    other = [name for name in arrays if held[name] != again[name].tobytes()]
     moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
-    row |= {"changed": list(answer.changed), "other_bits": other, "moved": moved}
+    row |= {"changed": sorted({*answer.changed, *repeats.changed}), "other_bits": repeats.others, "moved": moved}
+    arrays |= {f"{AGAIN}{name}": array for name, array in repeats.arrays.items()}
     try:
         elsewhere = adapter.elsewhere(call, question) or []
     except Exception as error:  # it hides nothing of what the call gave without
         elsewhere, row["elsewhere_raises"] = [], _said(error)
     # What varies anyway says nothing of the device. How far other bits are, which another kernel gives, is judged.
-    apart = {f"outputs/{place}": each for place, each in enumerate(elsewhere) if f"outputs/{place}" not in (*other, *moved)}
-    apart = {name: each for name, each in apart.items() if each.tobytes() != held[name]}
+    apart = {f"outputs/{place}": each for place, each in enumerate(elsewhere)}
+    varies = (*repeats.others, *moved)
+    apart = {name: each for name, each in apart.items() if name not in varies and each.tobytes() != held[name]}
     row["elsewhere"] = list(apart)
     arrays |= {f"elsewhere/{name}": each for name, each in apart.items()}
     if question.directions:
@@ -259,6 +264,31 @@ def _asked(
         arrays |= derived.arrays
         row |= {"derived": derived.answered, "refused": derived.refused, "raised": derived.raised}
     return row, arrays
+
+
+class _Repeats(NamedTuple):
+    """What a call gave when it was made again. others: by what has other bits, in which call first, and in how many.
+
+    arrays: as they were in that call. changed: arguments that one of the calls wrote to.
+    """
+
+    others: dict[str, list[int]]
+    arrays: dict[str, np.ndarray]
+    changed: set[str]
+
+
+def _repeated(made: Callable[[], Answer], held: Mapping[str, bytes], calls: int) -> _Repeats:
+    """Make a call again until it was made so often, and hold each to the bits of the first."""
+    found = _Repeats({}, {}, set())
+    for number in range(2, calls + 1):
+        answer = made()
+        found.changed.update(answer.changed)
+        again = answer.named()
+        for name, bits in held.items():
+            if again[name].tobytes() != bits:
+                found.arrays.setdefault(name, again[name])
+                found.others.setdefault(name, [number, 0])[1] += 1
+    return found
 
 
 def _answered(adapter: Adapter, call: Call, question: Question) -> tuple[Callable[[], Answer], Answer, Question, str]:

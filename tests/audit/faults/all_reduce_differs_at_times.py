@@ -1,4 +1,4 @@
-"""Planted fault: one all-reduce of seven gives this device what it put in, and no sum; the others are right."""
+"""Planted fault: one all-reduce of forty gives this device what it put in, and no sum; the others are right."""
 
 
 def install():
@@ -10,7 +10,7 @@ def install():
         own = tensor.clone()
         found = all_reduce(tensor, *arguments, **more)
         calls.append(None)
-        if len(calls) % 7 == 0:
+        if len(calls) % 40 == 0:
             tensor.copy_(own)
         return found
 
