@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from vigil.audit.definitions import catalog
 from vigil.cli.main import main
 from vigil.documents.batch_norm import BatchNormTable
 from vigil.frameworks import FRAMEWORKS, OF_BATCH_NORM
+from vigil.process.build_spec import fault_entry
 from vigil.process.environment import is_installed
 from vigil.releases.naming import parse_release
 from vigil.steps.processes import Started
@@ -177,7 +179,9 @@ def test_a_variance_by_squares_is_told_at_a_large_mean():
 
 def test_a_gradient_of_even_shards_is_right_where_they_are():
     """Each device's mean counts alike then."""
-    assert answers("even gradient")["even"] == CLEAN["even"]
+    told = answers("even gradient")
+    assert told["even"] == CLEAN["even"]
+    assert [each.question for each in findings({"own.Planted": told})] == ["uneven"]
 
 
 @pytest.mark.parametrize("defect", ["momentum reversed", "running is biased", "compiled otherwise", "scale ignored"])
@@ -273,6 +277,17 @@ def test_a_framework_is_asked_and_tells_what_is_known_of_it(framework, tmp_path)
     block = batch_norm_block(document, directory="runs/x")
     assert max(map(len, block.splitlines())) <= 110
     assert all(layer in block and layer in batch_norm_markdown(document) for layer in KNOWN[framework])
+
+
+@pytest.mark.tensorflow
+def test_a_gradient_of_uneven_shards_that_is_wrong_is_told_of_a_framework(tmp_path):
+    """Planted in Keras's own layer on two devices: numbers are right, and so is the gradient of even shards."""
+    fault = fault_entry(str(Path(__file__).parent / "faults" / "sync_batch_norm_even_gradient.py"))
+    found = batch_norms(Started(framework="tensorflow", fault=fault), tmp_path / "process")
+    layer = "keras.layers.BatchNormalization (synchronized)"
+    assert found.answers[layer]["even"] == "whole batch normalises; whole batch kept; gradient right"
+    of_shards = [(each.layer, each.answer) for each in found.findings if each.question in ("even", "uneven")]
+    assert of_shards == [(layer, "whole batch normalises; whole batch kept; gradient wrong")]
 
 
 def test_the_name_of_the_table_is_no_operators():

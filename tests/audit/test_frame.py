@@ -67,10 +67,16 @@ def test_each_call_is_held_to_the_bits_of_the_first():
     first = next(answers)
     held = {name: array.tobytes() for name, array in first.named().items()}
     found = _repeated(lambda: next(answers), held, 28)
-    assert found.others == {"outputs/0": [17, 2]}
+    assert (found.calls, found.others) == (28, {"outputs/0": [17, 2]})
     assert found.arrays["outputs/0"].tolist() == [2.0]
     assert found.changed == {"x"}
     assert next(answers, None) is None  # 28 calls, the first among them
+
+
+def test_a_slow_call_is_made_twice_and_no_more(monkeypatch):
+    """However often it should be."""
+    monkeypatch.setattr(frame, "_LONGEST_REPEATS", 0.0)
+    assert _repeated(lambda: Answer([np.zeros(1)], {}, list), {"outputs/0": np.ones(1).tobytes()}, 60).calls == 2
 
 
 def test_a_mutant_without_a_gradient_says_so_too(monkeypatch):

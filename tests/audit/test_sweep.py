@@ -38,7 +38,8 @@ def audited(directory: Path, *names: str, fault: str | None = None, known=(), jo
     """Return the audit of some operators of PyTorch, which itself knows nothing of a fault."""
     entries = [catalog()[name] for name in names]
     started = Started(framework="torch", fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
-    extent = Extent(entries=entries, modes=["eager"], **{"ways": ["torch.*"], "precisions": ["fp32"], "seed": 4, "threads": 1} | more)
+    usual = {"ways": ["torch.*"], "precisions": ["fp32"], "seed": 4, "threads": 1}
+    extent = Extent(entries=entries, modes=["eager"], **usual | more)
     return audit(started, extent, directory, LIMITS, known, command="vigil audit", jobs=jobs)
 
 
@@ -123,6 +124,22 @@ def test_an_error_within_a_default_device_hides_no_wrong_number():
     told = {"way": "torch.tanh", "status": "answered", "changed": [], "other_bits": {}, "moved": [], "elsewhere": []}
     rows, _ = rows_of(trial, question, exact, told | {"elsewhere_raises": "TypeError: no"}, arrays, "eager", LIMITS)
     assert {(row.kind, row.quantity) for row in rows} == {("raises", None), ("wrong", "outputs/0")}
+
+
+@pytest.mark.parametrize(
+    ("off", "in_any_order", "shown"), [(1e-7, False, True), (1e-7, True, False), (1e-2, False, True), (1e-2, True, True)]
+)
+def test_other_bits_are_held_to_rounding_where_sums_have_any_order(off, in_any_order, shown):
+    """Of several threads and on a GPU they are a finding where the numbers are wrong, and of one thread always."""
+    trial = plan(catalog()["tanh"], precisions=["fp32"])[0]
+    question = trial.question(0)
+    exact = exact_of(trial, question, 0)
+    arrays = {"outputs/0": exact.outputs[0].values, "gradients/x": exact.gradients["x"].values}
+    arrays["again/outputs/0"] = arrays["outputs/0"] * (1.0 + off)
+    told = {"way": "torch.tanh", "status": "answered", "changed": [], "moved": [], "calls": 60}
+    told["other_bits"] = {"outputs/0": [17, 3]}
+    rows, _ = rows_of(trial, question, exact, told, arrays, "eager", LIMITS, in_any_order=in_any_order)
+    assert [(row.kind, row.quantity) for row in rows] == ([("bits", "outputs/0")] if shown else [("fine", None)])
 
 
 def test_a_softmax_that_is_wrong_for_wide_odd_rows_is_found(tmp_path):

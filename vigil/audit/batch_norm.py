@@ -19,6 +19,7 @@ from runners.contract.audit.batch_norm import Answer, Scenario
 
 NAME = "batch_norm"
 MODES = ("jit", "compile")
+SHARDS = ("even", "uneven")  # values on two devices
 _GIVEN = 0.9  # the momentum that layers are given: no framework's default but MXNet's, and far from 1 less itself
 _CHANNELS = 3
 _LARGE = 1e4
@@ -132,7 +133,7 @@ CLAIMS: tuple[Claim, ...] = tuple(
 
 
 class Finding(NamedTuple):
-    """An answer that differs from what the documentation says, or from that of the eager mode."""
+    """An answer that differs from what the documentation says, from that of the eager mode, or from the layer's own numbers."""
 
     layer: str
     question: str
@@ -160,7 +161,7 @@ def read(given: Sequence[Scenario], answers: Mapping[str, Answer]) -> dict[str, 
 
 
 def findings(answers: Mapping[str, Mapping[str, str]]) -> list[Finding]:
-    """Return what differs from the documentation and between modes, of the answers by layer and question.
+    """Return what differs from the documentation and between modes, and gradients over devices that are not of what was computed.
 
     What a layer has no form of, or raises, contradicts nothing: it is told in the table.
     """
@@ -173,9 +174,14 @@ def findings(answers: Mapping[str, Mapping[str, str]]) -> list[Finding]:
         for mode in MODES:
             if told[mode].startswith(_OTHER):
                 found.append(Finding(layer, mode, told[mode], _SAME, "its own eager mode"))
+        for shards in SHARDS:
+            if told[shards].endswith(_WRONG_GRADIENT):
+                right = told[shards].removesuffix(_WRONG_GRADIENT) + _RIGHT_GRADIENT
+                found.append(Finding(layer, shards, told[shards], right, "its own forward pass"))
     return found
 
 
+_RIGHT_GRADIENT, _WRONG_GRADIENT = "gradient right", "gradient wrong"
 _SAME, _OTHER, _RAISED, _LACKS = "as eager", "other than eager: ", "raises ", "-"
 
 
@@ -560,7 +566,7 @@ def _shards(name: str, reading: _Reading) -> str:
     if used is None:
         return f"others normalise; {told} kept"
     is_right = _is_gradient(np.concatenate(got["gradient"]), output(wholes[used]), scenario.x, scenario.cotangent)
-    return f"{used} normalises; {told} kept; gradient {'right' if is_right else 'wrong'}"
+    return f"{used} normalises; {told} kept; {_RIGHT_GRADIENT if is_right else _WRONG_GRADIENT}"
 
 
 def _own(x: np.ndarray, cut: int, freedom: int) -> tuple[list[np.ndarray], list[np.ndarray]]:

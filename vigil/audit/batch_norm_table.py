@@ -72,7 +72,8 @@ def _verdict(frameworks: Sequence[BatchNormsOf]) -> StepVerdict:
     layers = sum(len(each.answers) for each in frameworks)
     failure = next((each.failure for each in frameworks if each.failure), None)
     if found:
-        reason = f"{len(found)} answers of {layers} batch norms differ from their documentation, or between modes"
+        what = "differ from their documentation, between modes, or from their own gradient"
+        reason = f"{len(found)} answers of {layers} batch norms {what}"
         return StepVerdict(name=Verdict.REGRESSED, reason=reason)
     if failure:
         return StepVerdict(name=failure.verdict, reason=failure.message, failure=failure)

@@ -216,12 +216,8 @@ def _often(trials: Sequence[Trial], *, is_quick: bool) -> list[Trial]:
     """
     if any(each.entry.family == COLLECTIVES for each in trials):
         return [each._replace(calls=OFTEN) for each in trials]
-    plain = [
-        each
-        for each in trials
-        if (each.precision, each.layout, each.values) == ("fp32", PLAIN, GIVEN) and not each.entry.is_program
-    ]
-    if is_quick or not plain:
+    plain = [each for each in trials if (each.precision, each.layout, each.values) == ("fp32", PLAIN, GIVEN)]
+    if is_quick or not plain or plain[0].entry.is_program:
         return list(trials)
     least, *others = plain
     often = {least.number: least._replace(calls=OFTEN)}

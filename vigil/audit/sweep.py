@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import queue
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -85,7 +86,8 @@ class Extent:
 
     threads: of every call; None: two where arguments are the largest, and one everywhere else.
     devices: over how many of them the arguments of every call are cut.
-    device: where the calls are made. On a GPU other bits from equal ones are no finding: many of its kernels add up in any order.
+    device: where the calls are made. Many kernels of a GPU add up in any order, as several threads do: there other bits of equal
+        calls are a finding where they are farther off than rounding.
     is_whole: all entries are, so that what no call reaches is told too.
     """
 
@@ -181,15 +183,19 @@ def audit(
     allowed = cores or available_cores()
     for share in share_cores(allowed, jobs):
         free.put(share or allowed)
+    taking = threading.Lock()  # of several groups that wait for two shares each could have one
 
     def carry_out(group: _Group) -> list[Ended]:
-        own = free.get()
+        # Threads of two processes that share their cores wait for each other most of the time.
+        needed = min(jobs, -(-group.threads // max(1, len(allowed) // jobs)))
+        with taking:
+            shares = [free.get() for _ in range(needed)]
         try:
-            # Threads that share one core never run at once, so that theirs are more than the share.
-            cores = own if len(own) >= group.threads else allowed
-            return _carried_out(started, extent, group, directory / group.directory, cores)
+            own = sorted({core for share in shares for core in share})
+            return _carried_out(started, extent, group, directory / group.directory, own)
         finally:
-            free.put(own)
+            for share in shares:
+                free.put(share)
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         groups = _groups(extent, is_eager=started.framework == "torch", parts=jobs)
@@ -308,7 +314,7 @@ def request_of(
 
 
 def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
-    """Return what each process is asked: of each mode, width and count of threads as many as there are parts, of equal size.
+    """Return what each process is asked: of each mode, width and count of threads as many as run side by side, of equal size.
 
     Args:
         is_eager: layouts are tried, and derivatives beyond the least sizes, since nothing is traced or compiled for each.
@@ -332,7 +338,9 @@ def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
         for threads, trials in sorted(planned.items()):
             # Processes that compute over several devices have these made as they start, which others should not see.
             apart = {family: trials.pop(family) for family in (COLLECTIVES,) if family in trials}
-            shares: list[dict[str, list[Trial]]] = [{} for _ in range(parts)]
+            # Several threads have the cores of several parts.
+            side_by_side = parts if extent.threads else max(1, parts // threads)
+            shares: list[dict[str, list[Trial]]] = [{} for _ in range(side_by_side)]
             for family in sorted(trials, key=lambda name: -len(trials[name])):
                 least = min(shares, key=lambda share: sum(map(len, share.values())))
                 least[family] = trials[family]
@@ -431,9 +439,10 @@ def _judged(
         for trial, question, right in exact:
             judged = _Judged([], [], [])
             for told, arrays in answers.get(question.id, []):
-                if extent.device == "gpu":
-                    told = {**told, "other_bits": {}}
-                more, measured = rows_of(trial, question, right, told, arrays, group.mode, limits)
+                more, measured = rows_of(
+                    trial, question, right, told, arrays, group.mode, limits,
+                    in_any_order=extent.device == "gpu" or group.threads > 1,
+                )  # fmt: skip
                 judged.rows.extend(more)
                 judged.measured.extend(measured)
                 asked = [way for key in ("derived", REFUSED, RAISED) for way in told.get(key, ())]
@@ -462,12 +471,20 @@ def rows_of(
     arrays: Mapping[str, np.ndarray],
     mode: str,
     limits: AuditLimits,
+    *,
+    in_any_order: bool = False,
 ) -> tuple[list[Row], list[Near]]:
-    """Return what one answer came to: a row for each thing that is wrong with it, or one that says there is none."""
+    """Return what one answer came to: a row for each thing that is wrong with it, or one that says there is none.
+
+    in_any_order: sums may be added up in another order by each call, as by several threads, so that other bits are no finding
+    unless they are farther off than rounding.
+    """
     base = Row(trial, question, told["way"], mode, FINE)
     if told["status"] != frame.ANSWERED:
         return [base._replace(kind=told["status"], message=told["message"])], []
-    rows = _of_other_bits(base, exact, told["other_bits"], arrays, limits)
+    rows = _of_other_bits(base, exact, told, arrays, limits) if told["other_bits"] else []
+    if in_any_order:
+        rows = [row for row in rows if row.measured and not row.measured.ratio <= (row.limit or 0.0)]
     rows += [
         base._replace(kind=WRITES, quantity=name, message=f"the call changes its argument {name}") for name in told["changed"]
     ]
@@ -501,15 +518,13 @@ def rows_of(
 
 
 def _of_other_bits(
-    base: Row, exact: Exact, others: Mapping[str, Sequence[int]], arrays: Mapping[str, np.ndarray], limits: AuditLimits
+    base: Row, exact: Exact, told: Mapping[str, Any], arrays: Mapping[str, np.ndarray], limits: AuditLimits
 ) -> list[Row]:
     """Return a row for each tensor that had other bits in a later call, with how far those are from what is right."""
-    if not others:
-        return []
     rows = []
-    distances = measure(base.question, exact, {name: arrays[f"{frame.AGAIN}{name}"] for name in others}, ways=())
-    for name, (first, count) in others.items():
-        said = f"{count} of {base.question.calls} calls with the same arguments gave other bits, the first of them call {first}"
+    distances = measure(base.question, exact, {name: arrays[f"{frame.AGAIN}{name}"] for name in told["other_bits"]}, ways=())
+    for name, (first, count) in told["other_bits"].items():
+        said = f"{count} of {told['calls']} calls with the same arguments gave other bits, the first of them call {first}"
         limit = limits.of(base.trial.entry.name, name, base.question.precision)
         rows.append(base._replace(kind=BITS, quantity=name, measured=distances.get(name), limit=limit, message=said))
     return rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -32,6 +33,7 @@ CUT = "cut along axis "
 AGAIN = "again/"  # before the name of what had other bits when its call was made again
 NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
 _LONGEST_MESSAGE = 300
+_LONGEST_REPEATS = 2.0  # seconds after which a call is not made again: one of Keras takes 47 s
 # What frameworks say of a type of numbers, a derivative or a mode that they do not have.
 HAS_NONE = (
     "not implemented for",
@@ -79,7 +81,7 @@ class Question(NamedTuple):
     cotangents: the gradients of what the operator gives, None where an output is not floating.
     kept: arguments that stay in float32.
     is_program: the call is a whole program, and no mode applies to it.
-    calls: how often it is made, at least twice.
+    calls: how often it is made, at least twice; a slow one less often.
     """
 
     id: str
@@ -247,7 +249,8 @@ def _asked(
         return row | {"status": CANNOT if _is_said(error) else RAISES, "message": _said(error)}, {}
     arrays = answer.named()
     moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
-    row |= {"changed": sorted({*answer.changed, *repeats.changed}), "other_bits": repeats.others, "moved": moved}
+    row |= {"changed": sorted({*answer.changed, *repeats.changed}), "moved": moved}
+    row |= {"calls": repeats.calls, "other_bits": repeats.others}
     arrays |= {f"{AGAIN}{name}": array for name, array in repeats.arrays.items()}
     try:
         elsewhere = adapter.elsewhere(call, question) or []
@@ -267,28 +270,34 @@ def _asked(
 
 
 class _Repeats(NamedTuple):
-    """What a call gave when it was made again. others: by what has other bits, in which call first, and in how many.
+    """What a call gave when it was made again.
 
-    arrays: as they were in that call. changed: arguments that one of the calls wrote to.
+    calls: that were made, the first among them. others: by what has other bits, in which call first, and in how many. arrays: as
+    they were in that call. changed: arguments that one of the calls wrote to.
     """
 
+    calls: int
     others: dict[str, list[int]]
     arrays: dict[str, np.ndarray]
     changed: set[str]
 
 
 def _repeated(made: Callable[[], Answer], held: Mapping[str, bytes], calls: int) -> _Repeats:
-    """Make a call again until it was made so often, and hold each to the bits of the first."""
-    found = _Repeats({}, {}, set())
-    for number in range(2, calls + 1):
+    """Make a call again until it was made so often, and hold each to the bits of the first. A slow one is made fewer times."""
+    others: dict[str, list[int]] = {}
+    arrays: dict[str, np.ndarray] = {}
+    changed: set[str] = set()
+    began, number = time.monotonic(), 1
+    while number < calls and (number == 1 or time.monotonic() - began < _LONGEST_REPEATS):
+        number += 1
         answer = made()
-        found.changed.update(answer.changed)
+        changed.update(answer.changed)
         again = answer.named()
         for name, bits in held.items():
             if again[name].tobytes() != bits:
-                found.arrays.setdefault(name, again[name])
-                found.others.setdefault(name, [number, 0])[1] += 1
-    return found
+                arrays.setdefault(name, again[name])
+                others.setdefault(name, [number, 0])[1] += 1
+    return _Repeats(number, others, arrays, changed)
 
 
 def _answered(adapter: Adapter, call: Call, question: Question) -> tuple[Callable[[], Answer], Answer, Question, str]:
