@@ -126,6 +126,14 @@ def test_the_ratio_is_runner_speed_over_that_of_each_other():
     assert dataclasses.astuple(found.ratios["step"]) == (0.4, 0.325, 0.45)
 
 
+def test_the_noise_is_that_of_two_equal_loops():
+    """It is no ratio of the runner, whatever that takes."""
+    found = summarise([{"runner": 9.0, "step_with_input": 2.0, "twin": seconds} for seconds in (1.8, 2.0, 2.6)], images=640)
+    assert found.noise is not None
+    assert dataclasses.astuple(found.noise) == pytest.approx((1.0, 0.95, 1.15))
+    assert list(found.ratios) == ["step_with_input"]
+
+
 def test_a_round_that_was_disturbed_does_not_move_the_median():
     """One runner block ten times too slow leaves the ratio as it is; a mean over the same rounds would show 10 % less."""
     clean = [a_round(bare=1.0, runner=1.0) for _ in range(8)]
@@ -174,7 +182,7 @@ def test_a_runner_takes_turns_with_its_own_step_and_the_bare_loops(make_spec, tr
     (tmp_path / TURNS_NAME).write_text('{"steps": 1}')
     fork_server.ask(spec.framework, "benchmarks.throughput.alternate", str(tmp_path), folder=tmp_path)
     [found] = json.loads((tmp_path / RESULT_NAME).read_text())["rounds"]
-    assert sorted(found) == ["bare", "bare_with_input", "runner", "step", "step_with_input"]
+    assert sorted(found) == ["bare", "bare_with_input", "runner", "step", "step_with_input", "twin"]
     assert all(0.0 < seconds < 60.0 for seconds in found.values())
 
 
@@ -209,7 +217,7 @@ def rendered(*measurements: Measurement) -> str:
 
 def test_the_page_shows_every_cell_and_what_reaches_the_goal():
     """A measured, an unsupported and a failed cell each have a row; only measured ones are counted."""
-    speed = summarise([{"runner": 1.0, "step": 0.98, "step_with_input": 0.99, "bare": 0.96}], images=640)
+    speed = summarise([{"runner": 1.0, "step": 0.98, "step_with_input": 0.99, "bare": 0.96, "twin": 1.089}], images=640)
     alone = summarise([{"runner": 100.0, "step": 90.0}], images=640)
     text = rendered(
         Measurement("moco_lite", CONTEXT, "0.10", speed, Start(bare_seconds=2.0, runner_seconds=3.0)),
@@ -218,8 +226,8 @@ def test_the_page_shows_every_cell_and_what_reaches_the_goal():
         Measurement("moco_lite", make_context(framework="tensorflow"), failure="it died"),
     )
     ratios = [f"{each} [{each}, {each}]" for each in ("0.980", "0.990", "0.960")]
-    assert f"| jax | jit | bf16 | 640 | 10.0 % | {' | '.join(ratios)} | - | 3.0 s | 2.0 s |" in text
-    assert "| torch | jit | fp32 | 6.4 | 0.1 % | 0.900 [0.900, 0.900] | - | - | - | 4.0 s | - |" in text
+    assert f"| jax | jit | bf16 | 640 | 10.0 % | {' | '.join(ratios)} | - | 1.100 [1.100, 1.100] | 3.0 s | 2.0 s |" in text
+    assert "| torch | jit | fp32 | 6.4 | 0.1 % | 0.900 [0.900, 0.900] | - | - | - | - | 4.0 s | - |" in text
     assert "| torch | jit | fp32 | unsupported: no compiler |" in text
     assert "| tensorflow | jit | fp32 | failed |" in text
     assert "Beside their own step 1 of 2 reach the goal" in text

@@ -4,6 +4,7 @@ The runner's own `train` runs on a session that hands over to the others after e
 
 - `step`: the runner's own step on a few batches that lie ready: what is left is what Vigil adds around a step;
 - `step_with_input`: the same, which makes each batch before its step, on the same thread: what is left is all but input;
+- `twin`: the same once more: what is left between the two is what the measurement cannot tell;
 - `bare`: the bare loop of its framework, for the recipes that have one, on tensors that lie ready;
 - `bare_with_input`: the bare loop, which makes each batch by the runner's input pipeline before its step, on the same thread.
 
@@ -27,7 +28,7 @@ from runners.contract.protocol.session import Session
 from runners.contract.protocol.spec import RunSpec, read_spec
 from runners.contract.schedule import learning_rate
 
-RUNNER, STEP, STEP_WITH_INPUT = "runner", "step", "step_with_input"
+RUNNER, STEP, STEP_WITH_INPUT, TWIN = "runner", "step", "step_with_input", "twin"
 BARE, BARE_WITH_INPUT = "bare", "bare_with_input"
 # The recipes that have bare loops.
 BARE_RECIPES = ("resnet_cifar", "char_gpt")
@@ -129,7 +130,7 @@ def bare_loop_with_input(session: AlternatingSession) -> Losses:
 def others_for(spec: RunSpec) -> dict[str, Callable[[AlternatingSession], Losses]]:
     """Return who takes turns with the runner of a spec."""
     bare = {BARE: bare_loop, BARE_WITH_INPUT: bare_loop_with_input} if spec.recipe["name"] in BARE_RECIPES else {}
-    return {STEP: own_step, STEP_WITH_INPUT: own_step_with_input, **bare}
+    return {STEP: own_step, STEP_WITH_INPUT: own_step_with_input, **bare, TWIN: own_step_with_input}
 
 
 def now(loss: Any) -> float:

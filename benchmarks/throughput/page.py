@@ -31,6 +31,8 @@ Each runner trains beside others; a ratio is the runner's speed over theirs, bel
   What the pipeline takes alone, on one thread, is the column **input**, as a share of the runner's step.
 - **own step with input**: the runner's own step, each batch made before it, on the same thread.
   The ratio charges Vigil with all but input.
+- **two such steps**: a second loop of these beside the first.
+  Both are the same, so that a ratio to another which is no farther from 1 tells nothing.
 - **bare**: a script of one page without Vigil (`benchmarks/throughput/bare_*.py`), for `resnet_cifar` and `char_gpt`.
   Model, optimizer, batch size, mode, precision and framework are the same.
   Its batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss.
@@ -85,19 +87,19 @@ def _where(measurements: Sequence[Measurement]) -> str:
 def _table(measurements: Sequence[Measurement], pipelines: Mapping[str, float]) -> str:
     lines = [
         "| recipe | framework | mode | precision | images/s | input "
-        "| to own step | to own step with input | to bare | to bare with input | start | bare start |",
-        "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| to own step | to own step with input | to bare | to bare with input | two such steps | start | bare start |",
+        "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for entry in measurements:
         context, speed, start = entry.context, entry.throughput, entry.start
         cells = [entry.recipe, context.framework, context.mode, context.precision]
         if speed is None or start is None:
             word = f"unsupported: {entry.unsupported}" if entry.unsupported else "failed"
-            cells += [word, "", "", "", "", "", "", ""]
+            cells += [word, "", "", "", "", "", "", "", ""]
         else:
             cells += [f"{speed.images_per_second:.0f}" if speed.images_per_second >= 10 else f"{speed.images_per_second:.1f}"]
             cells += [f"{100.0 * speed.images_per_second / pipelines[entry.recipe]:.1f} %"]
-            cells += [_shown(speed.ratios.get(name)) for name in _OTHERS]
+            cells += [*(_shown(speed.ratios.get(name)) for name in _OTHERS), _shown(speed.noise)]
             cells += [f"{start.runner_seconds:.1f} s", "-" if start.bare_seconds is None else f"{start.bare_seconds:.1f} s"]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

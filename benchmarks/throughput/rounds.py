@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.throughput.alternate import RUNNER
+from benchmarks.throughput.alternate import RUNNER, STEP_WITH_INPUT, TWIN
 
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """Runner speed over another's: 1 where Vigil costs nothing, below 1 where it does. The median of rounds, and quartiles."""
+    """One speed over another: of the runner, 1 where Vigil costs nothing, below 1 where it does. The median, and quartiles."""
 
     median: float
     low: float
@@ -25,19 +25,26 @@ class Ratio:
 
 @dataclasses.dataclass(frozen=True)
 class Throughput:
-    """The runner's speed, a median over rounds, and its ratio to each of the others."""
+    """The runner's speed, a median over rounds, and its ratio to each of the others.
+
+    noise: the ratio of one loop to another that is the same, which nothing but the machine moves.
+    """
 
     images_per_second: float
     ratios: dict[str, Ratio]
+    noise: Ratio | None = None
 
 
 def summarise(rounds: Sequence[Mapping[str, float]], *, images: int) -> Throughput:
     """Return medians and quartiles over rounds: name -> seconds of a block of `images` images. Raises ValueError for no round."""
     if not rounds:
         raise ValueError("no round was measured: the ratio of nothing is undefined")
-    ratios = {}
-    for name in rounds[0]:
-        if name != RUNNER:
-            low, median, high = np.percentile([each[name] / each[RUNNER] for each in rounds], [25, 50, 75])
-            ratios[name] = Ratio(float(median), float(low), float(high))
-    return Throughput(images / float(np.median([each[RUNNER] for each in rounds])), ratios)
+    others = [name for name in rounds[0] if name not in (RUNNER, TWIN)]
+    ratios = {name: _ratio([each[name] / each[RUNNER] for each in rounds]) for name in others}
+    noise = _ratio([each[TWIN] / each[STEP_WITH_INPUT] for each in rounds]) if TWIN in rounds[0] else None
+    return Throughput(images / float(np.median([each[RUNNER] for each in rounds])), ratios, noise)
+
+
+def _ratio(of_rounds: Sequence[float]) -> Ratio:
+    low, median, high = np.percentile(of_rounds, [25, 50, 75])
+    return Ratio(float(median), float(low), float(high))

@@ -25,6 +25,8 @@ _ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 1e30, -1e30, 1.0, -1.
 # Groups must divide channels, and what is done around an image may be defined for windows with a middle alone.
 _OF_KERNELS = ("c", "g", "o", "kd", "kh", "kw")
 OFTEN = 60  # calls
+# Families whose calls are loops: steps, batches, draws. What goes wrong now and then shows within one.
+_LOOPS = ("fitting", "metrics", "optimizers", "schedules", "statistics")
 _QUICK_SIZES = 3  # the least, one that no vector divides, and the first beyond a thousand
 
 
@@ -211,13 +213,13 @@ def plan(
 def _often(trials: Sequence[Trial], *, is_quick: bool) -> list[Trial]:
     """Return what is tried, with many calls where something may go wrong now and then.
 
-    What devices tell each other may wherever it is tried. Of others the least arguments are tried often, and the largest ones,
-    which threads share: these have two.
+    Those are what devices tell each other, with all arguments. Of others they are the least arguments, and the largest, which two
+    threads share.
     """
     if any(each.entry.family == COLLECTIVES for each in trials):
         return [each._replace(calls=OFTEN) for each in trials]
     plain = [each for each in trials if (each.precision, each.layout, each.values) == ("fp32", PLAIN, GIVEN)]
-    if is_quick or not plain or plain[0].entry.is_program:
+    if is_quick or not plain or plain[0].entry.family in _LOOPS:
         return list(trials)
     least, *others = plain
     often = {least.number: least._replace(calls=OFTEN)}
