@@ -17,7 +17,7 @@ from vigil.audit.coverage import gaps_of
 from vigil.audit.definitions import catalog
 from vigil.audit.entry import operator
 from vigil.audit.known import known_calls
-from vigil.audit.plan import plan
+from vigil.audit.plan import OFTEN, plan
 from vigil.audit.script import call_of
 from vigil.frameworks import FRAMEWORKS
 
@@ -129,3 +129,16 @@ def test_every_known_finding_has_its_evidence_and_names_an_entry():
         # One that is of all operators has a way that it is of, as Keras's of float64.
         assert set(each.operators) <= set(ENTRIES) or (each.operators == ("*",) and "*" not in each.ways), each.name
         assert each.evidence.startswith("vigil audit ") or (ROOT / each.evidence).exists(), each.name
+
+
+def test_calls_are_made_often_where_something_may_go_wrong_at_times():
+    """With the least and the largest arguments, which have two threads; loops repeat themselves, and a quick audit is quick."""
+    least, *others = plan(ENTRIES["exp"], precisions=["fp32"])
+    largest = max(others, key=lambda each: each.sizes["n"])
+    assert (least.sizes, least.calls, least.threads) == ({"n": 7}, OFTEN, 1)
+    assert (largest.sizes, largest.calls, largest.threads) == ({"n": 65537}, OFTEN, 2)
+    assert {(each.calls, each.threads) for each in others if each != largest} == {(2, 1)}
+    assert {each.calls for each in plan(ENTRIES["exp"], is_quick=True)} == {2}
+    assert {(each.calls, each.threads) for each in plan(ENTRIES["adam"])} == {(2, 1)}
+    for is_quick in (False, True):
+        assert {(each.calls, each.threads) for each in plan(ENTRIES["summed_on_all"], is_quick=is_quick)} == {(OFTEN, 1)}
