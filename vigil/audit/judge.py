@@ -21,7 +21,7 @@ from runners.contract.audit.frame import Question
 from vigil.audit.derivatives import Derivatives
 from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held, norm_of
 
-# What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument. moves: what
+# What a row comes to. bits: calls with the same arguments gave other bits. writes: the call changed an argument. moves: what
 # it gave changes when it is called again, as memory does that is given back too early. device: a default device that is set, and
 # is the same, changes what it gives.
 FINE, WRONG, RAISES, BITS, WRITES, MOVES, DEVICE = "fine", "wrong", "raises", "bits", "writes", "moves", "device"

@@ -34,7 +34,7 @@ class AuditForm(Part):
 class AuditFinding(Part):
     """One thing that is wrong with a public call.
 
-    kind: wrong (beyond its limit), raises, bits (two calls gave other bits), moves (what it gave changes when it is called
+    kind: wrong (beyond its limit), raises, bits (equal calls gave other bits), moves (what it gave changes when it is called
     again), writes (it changes an argument), device (a default device that is set changes what it gives), died (of a signal;
     then `way` is None: which call it was is not known).
     quantity: `outputs/<place>`, `gradients/<argument>`, or of a derivative by another way (AuditDerivative): `forward/<place>`,
