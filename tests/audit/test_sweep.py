@@ -142,6 +142,19 @@ def test_other_bits_are_held_to_rounding_where_sums_have_any_order(off, in_any_o
     assert [(row.kind, row.quantity) for row in rows] == ([("bits", "outputs/0")] if shown else [("fine", None)])
 
 
+def test_other_bits_of_what_no_definition_has_are_told():
+    """Of such an output there is no distance, and its bits are a finding of one thread."""
+    trial = plan(catalog()["tanh"], precisions=["fp32"])[0]
+    question = trial.question(0)
+    exact = exact_of(trial, question, 0)
+    arrays = {"outputs/0": exact.outputs[0].values, "gradients/x": exact.gradients["x"].values, "again/outputs/1": np.ones(2)}
+    told = {"way": "torch.tanh", "status": "answered", "changed": [], "moved": [], "calls": 2}
+    told["other_bits"] = {"outputs/1": [2, 1]}
+    rows, _ = rows_of(trial, question, exact, told, arrays, "eager", LIMITS)
+    assert [(row.kind, row.quantity) for row in rows] == [("bits", "outputs/1")]
+    assert rows[0].measured is not None  # its script is written as any is
+
+
 def test_a_softmax_that_is_wrong_for_wide_odd_rows_is_found(tmp_path):
     """A bug that a framework had: inputs of other widths, however many, never meet it."""
     found = audited(tmp_path, "softmax", fault="softmax_wide", ways=["torch.nn.functional.softmax"], is_quick=True)

@@ -484,7 +484,7 @@ def rows_of(
         return [base._replace(kind=told["status"], message=told["message"])], []
     rows = _of_other_bits(base, exact, told, arrays, limits) if told["other_bits"] else []
     if in_any_order:
-        rows = [row for row in rows if row.measured and not row.measured.ratio <= (row.limit or 0.0)]
+        rows = [row for row in rows if row.measured and row.limit is not None and not row.measured.ratio <= row.limit]
     rows += [
         base._replace(kind=WRITES, quantity=name, message=f"the call changes its argument {name}") for name in told["changed"]
     ]
@@ -520,13 +520,17 @@ def rows_of(
 def _of_other_bits(
     base: Row, exact: Exact, told: Mapping[str, Any], arrays: Mapping[str, np.ndarray], limits: AuditLimits
 ) -> list[Row]:
-    """Return a row for each tensor that had other bits in a later call, with how far those are from what is right."""
+    """Return a row for each tensor that had other bits in a later call, with how far those are from what is right.
+
+    What a call gives beside what is defined has no distance.
+    """
     rows = []
     distances = measure(base.question, exact, {name: arrays[f"{frame.AGAIN}{name}"] for name in told["other_bits"]}, ways=())
     for name, (first, count) in told["other_bits"].items():
         said = f"{count} of {told['calls']} calls with the same arguments gave other bits, the first of them call {first}"
         limit = limits.of(base.trial.entry.name, name, base.question.precision)
-        rows.append(base._replace(kind=BITS, quantity=name, measured=distances.get(name), limit=limit, message=said))
+        measured = distances.get(name, Measured(0.0))
+        rows.append(base._replace(kind=BITS, quantity=name, measured=measured, limit=limit, message=said))
     return rows
 
 

@@ -33,7 +33,7 @@ CUT = "cut along axis "
 AGAIN = "again/"  # before the name of what had other bits when its call was made again
 NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
 _LONGEST_MESSAGE = 300
-_LONGEST_REPEATS = 2.0  # seconds after which a call is not made again: one of Keras takes 47 s
+_LONGEST_REPEATS = 2.0  # seconds after which a call is not made again: some take a minute
 # What frameworks say of a type of numbers, a derivative or a mode that they do not have.
 HAS_NONE = (
     "not implemented for",
