@@ -1,4 +1,4 @@
-"""TensorFlow 2.21.0: tf.tensordot adds float32 products one after the other: of 65,537 it is 40 roundings off, of 65 it is 1.7."""
+"""TensorFlow 2.21.0: tf.tensordot adds float32 products one by one: of 65,537 it is 40 roundings off, of 65 it is 1.7."""
 
 import numpy as np
 import tensorflow as tf
