@@ -28,6 +28,6 @@ def gradient(order):
 
 orders = (None, 2, -2, 1, -1, float("inf"), -float("inf"), "fro")
 got, expected = [gradient(order) for order in orders], [slope(order) for order in orders]
-is_right = all(not isinstance(a, str) and abs(a - b) < 1e-5 for a, b in zip(got, expected))
+is_right = all(not isinstance(a, str) and abs(a - b) < 1e-5 for a, b in zip(got, expected, strict=True))
 print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)
 raise SystemExit(not is_right)
