@@ -196,6 +196,27 @@ def test_each_kind_makes_the_calls_that_it_says(answer):
     assert accumulated["params/w"] == pytest.approx(2.0 - 0.5 * mean, rel=1e-6)
 
 
+def test_an_evaluation_batch_is_filled_up_with_blank_images(answer):
+    """The program has one size for all; what it says of blank images is no answer."""
+    taken = []
+
+    class Watched(OneNumber):
+        def predict(self, images):
+            taken.append(images)
+            return super().predict(images)
+
+    predict = {**COMMON, "name": "predict", "kind": "predict", "batch": "two", "evaluation_shards": [3, 2]}
+    step = {**STEP, "evaluation_shards": [3, 2]}
+    alternate = {**predict, "name": "alternate", "kind": "alternate", "batches": ["a"]}
+    (_, predicted, alternated), seen, probes, _ = answer(Watched(), step, predict, alternate)
+    two = probes["batch/two/images"]
+    assert [each[2] for each in seen] == [(3, 2)]
+    for images, found in zip(taken, (predicted, alternated), strict=True):
+        np.testing.assert_array_equal(images[:2], two)
+        assert (len(images), images[2:].any(), images.dtype) == (5, False, two.dtype)
+        np.testing.assert_array_equal(found["logits"], two.mean(axis=(1, 2)) + np.array(2.0))
+
+
 def test_alternation_evaluates_with_the_statistics_of_all_devices(answer):
     """What devices moved on their own is one before the evaluation, as it is when a run is evaluated."""
     alternate = {**COMMON, "name": "alternate", "kind": "alternate", "batches": ["a", "b", "a"], "batch": "two"}
@@ -310,7 +331,7 @@ def test_bits_are_compared_and_not_values(other):
     ("change", "message"),
     [
         ({"kind": "guess"}, "kind 'guess'; allowed are step, predict"),
-        ({"evaluation_shards": [3]}, r"evaluation_shards \(3,\) do not add up to evaluation_rows 2"),
+        ({"evaluation_shards": [1]}, r"evaluation_shards \(1,\) hold fewer than evaluation_rows 2"),
         ({"batch": "six"}, "batch 'six' has 6 images or labels; the case's shards hold 4"),
         ({"batch": "none"}, r"nothing is named batch/none/"),
         ({"kind": "predict"}, r"cases \['step'\] have no training batch: ask for a step of that size first"),

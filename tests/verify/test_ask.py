@@ -57,7 +57,9 @@ def test_two_processes_divide_the_cases(tape, tmp_path, monkeypatch, failing):
     monkeypatch.setattr(ask, "ask", put)
     setting = ask.Setting(make_context(framework="torch"), tmp_path / "answers", 0, None, cores=[0])
     choice = dataclasses.replace(tape.cases[0], name="init/choices", kind="choose", batches=("init/ties",))
-    monkeypatch.setattr(ask, "lines_of", lambda tape, cases, context: [{"name": case.name} for case in cases])
+    monkeypatch.setattr(
+        ask, "lines_of", lambda tape, cases, context: [{"name": case.name, "shards": [case.rows]} for case in cases]
+    )
     cases = [choice, *tape.cases]
     names = {case.name for case in cases}
     ask.ask_all(setting, tape, cases)
@@ -70,3 +72,23 @@ def test_two_processes_divide_the_cases(tape, tmp_path, monkeypatch, failing):
     assert set(asked["answers"][1]) == names - of_second
     assert set(found.tensors) == set(found.seconds) == names
     assert (found.record.failure and found.record.failure.message) == failing
+
+
+def test_one_compiled_evaluation_serves_all(tape):
+    """PyTorch's compiler makes one: for the recipe's evaluation batch, by the trainer of the steps on margin batches."""
+    sizes, cases = {}, sorted(tape.cases, key=lambda case: case.is_full)
+    for framework, mode, devices in (("torch", "compile", 1), ("torch", "jit", 1), ("torch", "compile", 8)):
+        context = make_context(framework=framework, mode=mode, devices=devices)
+        asked = [case for case in cases if case.rows >= devices]
+        lines = ask.lines_of(tape, asked, context)
+        sizes[framework, mode, devices] = [
+            (sum(line["shards"]), line["evaluation_rows"], sum(line["evaluation_shards"])) for line in lines
+        ]
+        assert [line["evaluation_rows"] for line in lines] == [case.evaluation_rows for case in asked]
+    full = tape.training["evaluation_batch_size"]
+    rows = tape.training["batch_size"]
+    small = len(cases) - 4
+    assert set(sizes["torch", "compile", 1][:small]) == {(4, 4, full)}
+    assert sizes["torch", "compile", 1][small:] == [(rows, full, full)] * 3 + [(4, full, full)]
+    assert sizes["torch", "jit", 1][small:] == sizes["torch", "compile", 8] == [(rows, full, full)] * 4
+    assert set(sizes["torch", "jit", 1][:small]) == {(4, 4, 4)}

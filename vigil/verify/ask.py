@@ -26,6 +26,7 @@ from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.hosts import Hosts
 from vigil.process.recording import make_record
 from vigil.verify.golden import Golden
+from vigil.verify.probes import MARGIN_IMAGES
 from vigil.verify.standard_cases import (
     FIRST_SCALE,
     LOSS_SCALE,
@@ -115,14 +116,15 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
     """Return the standard cases as they stand in cases.json."""
     lines = []
     for case in cases:
+        put = _in_shared_programs(case, tape, context)
         line = {
             "name": case.name,
             "kind": case.kind,
             "state": state_key(case),
             "learning_rate": case.learning_rate,
-            "shards": shards_for(context, case.rows, part=rows_of_part(training_for(case, tape.training))),
+            "shards": shards_for(context, put.rows, part=rows_of_part(training_for(put, tape.training))),
             "evaluation_rows": case.evaluation_rows,
-            "evaluation_shards": list(context.evaluation_shards(case.evaluation_rows)),
+            "evaluation_shards": list(context.evaluation_shards(put.evaluation_rows)),
         }
         if case.kind in ("step", "predict"):
             line["batch"] = case.batches[0]
@@ -140,6 +142,18 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
             line |= {"kept": list(TRAJECTORY), "again": list(taken_again(context.mode))}
         lines.append(line)
     return lines
+
+
+def _in_shared_programs(case: StandardCase, tape: Golden, context: Context) -> StandardCase:
+    """Return the case with the sizes for which its programs are made.
+
+    PyTorch's compiler takes 27 s for an evaluation of the detector, on one core of an AMD EPYC (2026-11-29). So there is one for
+    all: that of the recipe's evaluation batch, which is the one that training runs, beside the steps on margin batches.
+    """
+    if (context.framework, context.mode) != ("torch", "compile") or context.devices > MARGIN_IMAGES:
+        return case
+    rows = min(case.rows, MARGIN_IMAGES) if case.kind == "predict" else case.rows
+    return dataclasses.replace(case, rows=rows, evaluation_rows=max(case.evaluation_rows, tape.training["evaluation_batch_size"]))
 
 
 def is_fresh(case: StandardCase, tape: Golden, context: Context) -> bool:
@@ -178,13 +192,15 @@ def ask_all(
     The second one answers those on full batches and then those about choices, of which the first has compiled parts by then.
     Most of a verification may be compiling, by one core: so divided, PyTorch's compiler has about as much to do in either.
     """
+    lines = dict(zip(cases, lines_of(tape, cases, setting.context), strict=True))
 
     def put(setting: Setting, cases: Sequence[StandardCase]) -> Answers:
-        return ask(setting, tape, lines_of(tape, cases, setting.context), more=states_of(tape, cases), on_event=on_event)
+        return ask(setting, tape, [lines[case] for case in cases], more=states_of(tape, cases), on_event=on_event)
 
     if setting.second_cores is None:
-        return put(setting, cases)
-    of_second = [*(case for case in cases if case.is_full), *(case for case in cases if case.kind == "choose")]
+        return put(setting, sorted(cases, key=lambda case: sum(lines[case]["shards"])))  # equal sizes share a trainer
+    of_second = [case for case in cases if case.is_full and sum(lines[case]["shards"]) == case.rows]
+    of_second += [case for case in cases if case.kind == "choose"]
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="second") as pool:
         asked = pool.submit(put, setting.second, of_second)
         first = put(setting, [case for case in cases if case not in of_second])

@@ -141,7 +141,7 @@ def _step(case: Case, probes: Probes, prober: Prober, called) -> Answers:
 
 def _predict(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     prober.set_state(probes.state(case.state))
-    logits = prober.predict(probes.evaluated(case.batch, rows=case.evaluation_rows))
+    logits = _evaluated(case, probes, prober)
     called()
     return {"logits": logits, **_group(prober.get_state(), "stats/")}
 
@@ -152,8 +152,15 @@ def _alternate(case: Case, probes: Probes, prober: Prober, called) -> Answers:
         prober.training_forward(*probes.batch(key, rows=sum(case.shards)))
         called()
     prober.get_state()  # As before every evaluation: the running statistics that devices have of their own become one.
-    logits = prober.predict(probes.evaluated(case.batch, rows=case.evaluation_rows))
+    logits = _evaluated(case, probes, prober)
     return {"logits": logits, **_group(prober.get_state(), "stats/", "params/")}
+
+
+def _evaluated(case: Case, probes: Probes, prober: Prober) -> np.ndarray:
+    """Return the logits of a case's images, in a batch that is filled up as the last one of a test set is."""
+    images = probes.evaluated(case.batch, rows=case.evaluation_rows)
+    blank = np.zeros((sum(case.evaluation_shards) - len(images), *images.shape[1:]), images.dtype)
+    return prober.predict(np.concatenate([images, blank]))[: case.evaluation_rows]
 
 
 def _accumulate(case: Case, probes: Probes, prober: Prober, called) -> Answers:

@@ -31,7 +31,8 @@ Answers = Arrays
 class Case:
     """One question. `index` is its place in the file; what its kind has no use for is left at its default.
 
-    shards, evaluation_shards: images on each device, of this case's training and evaluation batches.
+    shards, evaluation_shards: images on each device, of the batches that this case's programs are made for.
+    evaluation_rows: images that are evaluated; what an evaluation batch has beyond them is blank, and not answered.
     state, batch, batches, leaves: keys of probes.npz.
     taps: all of the model's taps in forward order, where a case looks at them: a compiled program may return them in another.
     cuts: those at which the model is cut into segments. scale: what the loss of `segments` is multiplied by.
@@ -65,9 +66,9 @@ class Case:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"case {self.name!r}: kind {self.kind!r}; allowed are {', '.join(KINDS)}")
-        if sum(self.evaluation_shards) != self.evaluation_rows:
+        if sum(self.evaluation_shards) < self.evaluation_rows:
             raise ValueError(
-                f"case {self.name!r}: evaluation_shards {self.evaluation_shards} do not add up to "
+                f"case {self.name!r}: evaluation_shards {self.evaluation_shards} hold fewer than "
                 f"evaluation_rows {self.evaluation_rows}"
             )
 
