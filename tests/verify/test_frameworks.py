@@ -275,10 +275,10 @@ def test_a_document_from_a_host_is_that_of_a_command_alone(framework, standard, 
 def divided(tmp_path):
     """Return a function that verifies a perceptron in full, by one process or by two, with a fault file planted or not."""
 
-    def verify(framework, name, *, fault=None, is_divided=True):
+    def verify(framework, name, *, mode="jit", fault=None, is_divided=True):
         cores = list(share_of_cores())
         return verify_context(
-            standard_of("digits_mlp"), make_context(framework=framework, mode="jit"), tmp_path / name, command="a test",
+            standard_of("digits_mlp"), make_context(framework=framework, mode=mode), tmp_path / name, command="a test",
             data_directory=None, cores=cores, second_cores=cores if is_divided else None,
             fault=fault_entry(str(fault)) if fault else None,
         )  # fmt: skip
@@ -287,9 +287,10 @@ def divided(tmp_path):
 
 
 @pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)
-def test_two_processes_find_what_one_does(framework, divided, tmp_path):
+@pytest.mark.parametrize("mode", ["jit", "compile"])
+def test_two_processes_find_what_one_does(framework, divided, mode, tmp_path):
     """A verdict does not depend on who answered which case; of what was right nothing is kept."""
-    whole, parts = divided(framework, "whole", is_divided=False), divided(framework, "parts")
+    whole, parts = (divided(framework, name, mode=mode, is_divided=name == "parts") for name in ("whole", "parts"))
     assert whole.verdict.name == "reproduced", whole.worst
     for field in ("verdict", "worst", "origins", "broken", "tensors"):
         assert getattr(whole, field) == getattr(parts, field), field
