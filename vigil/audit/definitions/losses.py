@@ -963,6 +963,7 @@ def _units(*dims: int | str) -> Argument:
 
 _LOGITS = ({"from_logits": True}, {"from_logits": False})
 _HELD = ("fp32", "bf16", "fp16")  # Keras adds 1e-7 to what it divides by or takes the logarithm of
+_LIKELY = normal("m", "n")  # Keras takes a probability below 1e-7 for 1e-7: no class of these is as unlikely
 _SMOOTHED = tuple({**each, "label_smoothing": share} for each in _LOGITS for share in (0.0, 0.2))
 
 _rows("keras_mean_squared_error", lambda x, y: np.mean((x - y) ** 2, -1), normal("m", "n"), normal("m", "n"), says="(x - y)**2.")
@@ -1026,17 +1027,17 @@ _rows(
     ), says="The focal cross entropy of truth values (https://arxiv.org/abs/1708.02002).",
 )  # fmt: skip
 _rows(
-    "keras_categorical_crossentropy", _categorical_rows, normal("m", "n", scale=2.0), _one_hot("m", "n"), sizes=VECTORS,
+    "keras_categorical_crossentropy", _categorical_rows, _LIKELY, _one_hot("m", "n"), sizes=VECTORS,
     given=_SMOOTHED, precisions=WIDE, says="The cross entropy of smoothed classes, of logits or of their softmax.",
 )  # fmt: skip
 _rows(
-    "keras_categorical_focal_crossentropy", _categorical_focal_rows, normal("m", "n", scale=2.0), _one_hot("m", "n"),
+    "keras_categorical_focal_crossentropy", _categorical_focal_rows, _LIKELY, _one_hot("m", "n"),
     sizes=VECTORS, precisions=WIDE,
     given=tuple({**each, "alpha": 0.3, "gamma": gamma} for each in _SMOOTHED for gamma in (2.0, 1.5)),
     says="The focal cross entropy of classes (https://arxiv.org/abs/1708.02002).",
 )  # fmt: skip
 _rows(
-    "keras_sparse_categorical_crossentropy", _sparse_rows, normal("m", "n", scale=2.0), integers(0, "n", "m"), sizes=VECTORS,
+    "keras_sparse_categorical_crossentropy", _sparse_rows, _LIKELY, integers(0, "n", "m"), sizes=VECTORS,
     given=tuple({**each, "ignore_class": ignored} for each in _LOGITS for ignored in (None, 1, 0)), precisions=WIDE,
     says="The cross entropy of labels; that of an ignored class is 0.",
 )  # fmt: skip
