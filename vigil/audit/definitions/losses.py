@@ -1104,8 +1104,9 @@ _SAMPLED = {
     "w": normal("n", "k"), "bias": normal("n"), "x": normal("m", "k"), "y": integers(0, "n", "m", 1),
     "sampled": integers(0, "n", "s"), "true_counts": uniform(0.1, 0.9, "m", 1).fixed(), "counts": uniform(0.1, 0.9, "s").fixed(),
 }  # fmt: skip
+# Of 16 samples of two classes, more than one is the true class: with any seed but one of thousands.
 _SAMPLES = tuple(
-    {"m": m, "n": n, "k": k, "s": s} for m, n, k, s in ((2, 5, 3, 4), (1, 2, 1, 1), (5, 33, 17, 7), (3, 1027, 5, 300))
+    {"m": m, "n": n, "k": k, "s": s} for m, n, k, s in ((2, 5, 3, 4), (1, 2, 1, 1), (3, 2, 2, 16), (5, 33, 17, 7), (3, 1027, 5, 300))
 )
 
 
