@@ -1106,7 +1106,8 @@ _SAMPLED = {
 }  # fmt: skip
 # Of 16 samples of two classes, more than one is the true class: with any seed but one of thousands.
 _SAMPLES = tuple(
-    {"m": m, "n": n, "k": k, "s": s} for m, n, k, s in ((2, 5, 3, 4), (1, 2, 1, 1), (3, 2, 2, 16), (5, 33, 17, 7), (3, 1027, 5, 300))
+    {"m": m, "n": n, "k": k, "s": s}
+    for m, n, k, s in ((2, 5, 3, 4), (1, 2, 1, 1), (3, 2, 2, 16), (5, 33, 17, 7), (3, 1027, 5, 300))
 )
 
 
