@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -91,15 +93,47 @@ def test_gradients_of_grouped_and_dilated_convolutions_are_those_of_xla(groups, 
         np.testing.assert_allclose(mine, other.numpy(), rtol=1e-12, atol=1e-13)
 
 
+_WINDOW, _STEPS = (2, 3, 2), (2, 1, 2)
+
+
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
-@pytest.mark.parametrize("pool", [tf.nn.max_pool3d, tf.nn.avg_pool3d])
-def test_pooling_of_volumes_is_that_of_the_operator(pool, padding):
-    """Which has no float64; equal numbers, as zeros of a ReLU are, too, have their gradient at the same place."""
-    differentiated = _with_gradients(lambda x: pool(tf.nn.relu(x), [2, 3, 2], [2, 1, 2], padding))
-    arguments = (np.round(_numbers(2, 5, 6, 7, 3), 1),)
+def test_means_of_volumes_are_those_of_the_operator(padding):
+    """Which has no float64."""
+    differentiated = _with_gradients(lambda x: tf.nn.avg_pool3d(x, _WINDOW, _STEPS, padding))
+    arguments = (_numbers(2, 5, 6, 7, 3),)
     expected = tf.function(differentiated, autograph=False)(*map(tf.constant, arguments))
     for mine, other in zip(_run(differentiated, arguments), expected, strict=True):
         np.testing.assert_allclose(mine, other.numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_the_first_of_equal_largest_numbers_of_a_volume_has_the_gradient(padding):
+    """The operator has no float64, and without oneDNN it gives each of them all of it (docs/audit-findings.md)."""
+    differentiated = _with_gradients(lambda x: tf.nn.max_pool3d(x, _WINDOW, _STEPS, padding))
+    x = np.round(_numbers(2, 5, 6, 7, 3), 1)
+    loss, gradient, ties = 0.0, np.zeros(x.shape), 0
+    for corner, window in _windows(x[..., 0].shape[1:], padding):
+        for image, channel in itertools.product(range(2), range(3)):
+            seen = x[(image, *window, channel)].astype(np.float64)
+            place = np.unravel_index(seen.argmax(), seen.shape)
+            loss += np.sin(seen[place])
+            gradient[(image, *np.add(corner, place), channel)] += np.cos(seen[place])
+            ties += np.sum(seen == seen[place]) > 1
+    assert ties > 10
+    for mine, other in zip(_run(differentiated, (x,)), (loss, gradient), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+
+
+def _windows(shape, padding):
+    """Yield the first place of each window within a volume, and the window as slices."""
+    axes = []
+    for size, width, step in zip(shape, _WINDOW, _STEPS, strict=True):
+        count = -(-size // step) if padding == "SAME" else (size - width) // step + 1
+        before = max(0, (count - 1) * step + width - size) // 2
+        begins = [step * index - before for index in range(count)]
+        axes.append([slice(max(0, begin), min(size, begin + width)) for begin in begins])
+    for window in itertools.product(*axes):
+        yield [each.start for each in window], window
 
 
 @pytest.mark.parametrize("is_training", [True, False])
