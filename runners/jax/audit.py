@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from runners.contract.audit.derivatives import Derived, tried
+from runners.contract.audit.derivatives import WAYS, Derived, tried
 from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question, cut_axis
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
@@ -127,39 +127,32 @@ class Adapter:
     def derived(self, call: Call, question: Question) -> Derived:
         given = {name: _array(name, each, question) for name, each in question.arguments.items()}
         chosen = {name: given[name] for name in question.differentiated}
-        first, second = (
+        rest = {name: each for name, each in given.items() if name not in chosen}
+        directions = tuple(
             {name: jnp.asarray(each, given[name].dtype) for name, each in direction.items()} for direction in question.directions
         )
         cotangents = [None if each is None else jnp.asarray(each) for each in question.cotangents]
         pulled = {place: each for place, each in enumerate(cotangents) if each is not None}
 
-        def forward(arrays: Any) -> list[Any]:
-            found = call(**{name: arrays.get(name, given[name]) for name in given}, **question.parameters)
-            return [jnp.asarray(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
+        # All numbers are arguments: constants are part of a program, so that none would be in the cache for another seed.
+        def of_ways(names: Sequence[str], chosen: Any, rest: Any, pulled: Any, directions: Any) -> dict[str, Any]:
+            def forward(arrays: Any) -> list[Any]:
+                found = call(**{name: arrays[name] if name in arrays else rest[name] for name in given}, **question.parameters)
+                return [jnp.asarray(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
 
-        ways = ways_of(forward, cotangents, first, second)
-        # What a way refuses it refuses as it is traced; all that are left are one program, and alone where that raises.
-        traced, derived = tried(
-            {name: functools.partial(jax.eval_shape, way, chosen, pulled) for name, way in ways.items()}, refusals=HAS_NONE
-        )
+            ways = ways_of(forward, cotangents, *directions)
+            return {name: each for way in names for name, each in ways[way](chosen, pulled).items()}
 
-        def all_of(chosen: Any, pulled: Any) -> dict[str, Any]:
-            return {name: each for way in traced for name, each in ways[way](chosen, pulled).items()}
-
-        def run(work: Callable[..., dict[str, Any]]) -> dict[str, np.ndarray]:
-            found = (work if self._mode == "eager" else jax.jit(work))(chosen, pulled)
+        def run(*names: str) -> dict[str, np.ndarray]:
+            work = functools.partial(of_ways, names)
+            found = (work if self._mode == "eager" else jax.jit(work))(chosen, rest, pulled, directions)
             return {name: _read(each) for name, each in found.items()}
 
         try:
-            return derived._replace(arrays=run(all_of) if traced else {})
-        except Exception:  # which way it was, and what it said, is told below
-            gave, alone = tried({name: functools.partial(run, ways[name]) for name in traced}, refusals=HAS_NONE)
-        return Derived(
-            {name: each for found in gave.values() for name, each in found.items()},
-            alone.answered,
-            derived.refused | alone.refused,
-            derived.raised | alone.raised,
-        )
+            return Derived(run(*WAYS), WAYS, {}, {})
+        except Exception:  # which way it was, and what it said, is told by each alone
+            gave, alone = tried({name: functools.partial(run, name) for name in WAYS}, refusals=HAS_NONE)
+        return alone._replace(arrays={name: each for found in gave.values() for name, each in found.items()})
 
     def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
         """DIFFERS(jax): the default device is a setting of JAX that no function of Python looks at."""

@@ -193,11 +193,11 @@ def test_derivatives_are_asked_in_float64_of_each_set_of_parameters():
     assert len(all_of) == len(least) + 1
 
 
-def audited(directory: Path, framework: str, fault: str, ways: list[str], *, known=()) -> Audit:
-    """Return the audit of tanh in float64, with a fault planted."""
+def audited(directory: Path, framework: str, fault: str | None, ways: list[str], *, known=(), seed=4) -> Audit:
+    """Return the audit of tanh in float64, with or without a fault planted."""
     limits = AuditLimits({}, LimitFacts(clean_rows=0))
-    extent = Extent(entries=[catalog()["tanh"]], modes=[USUAL_MODES[framework]], ways=ways, precisions=["fp64"], seed=4)
-    started = Started(framework=framework, fault=fault_entry(str(FAULTS / f"{fault}.py")))
+    extent = Extent(entries=[catalog()["tanh"]], modes=[USUAL_MODES[framework]], ways=ways, precisions=["fp64"], seed=seed)
+    started = Started(framework=framework, fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
     return audit(started, extent, directory, limits, known, command="vigil audit")
 
 
@@ -271,6 +271,19 @@ def test_a_wrong_rule_of_jax_is_found(tmp_path):
         assert each.script
         assert shown(tmp_path, each.script, fault) == "WRONG", each
         assert shown(tmp_path, each.script, None) == "RIGHT", each
+
+
+def test_another_seed_compiles_no_program_of_jax_again(tmp_path, monkeypatch):
+    """Numbers that are part of a program make it another one for each seed, of which nothing is kept."""
+    monkeypatch.setenv("VIGIL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    kept = []
+    for seed in (4, 5):
+        found = audited(tmp_path / str(seed), "jax", None, ["jax.numpy.tanh"], seed=seed)
+        assert found.verdict.name == "reproduced"
+        assert {each.calls for each in found.derivatives} == {1}
+        kept.append({each.name for each in (tmp_path / "cache").rglob("*-cache")})
+    assert kept[0] == kept[1] != set()
 
 
 def test_a_second_derivative_that_tensorflow_stops_is_found(tmp_path):
