@@ -93,6 +93,17 @@ def _global(kind: Call, layout: str) -> Call:
     return call
 
 
+def of_equals(call: Call, first: int) -> Call:
+    """Return a call that is given every number twice along each axis from the first one on."""
+
+    def of_twice(x: Any, **form: Any) -> Any:
+        for axis in range(first, len(x.shape)):
+            x = keras.ops.repeat(x, 2, axis=axis)
+        return call(x, **form)
+
+    return of_twice
+
+
 def _calls(rank: int) -> dict[str, dict[str, Call]]:
     layers, ops = keras.layers, keras.ops
     largest, mean = getattr(layers, f"MaxPooling{rank}D"), getattr(layers, f"AveragePooling{rank}D")
@@ -128,6 +139,7 @@ def _calls(rank: int) -> dict[str, dict[str, Call]]:
             ),
             f"keras.layers.{layer}": _adaptive_layer(lambda *given, layer=layer, **more: getattr(layers, layer)(*given, **more)),
         }
+    calls[f"max_pool_{rank}d_of_equals"] = {name: of_equals(call, 2) for name, call in calls[f"max_pool_{rank}d"].items()}
     return calls
 
 

@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from runners.contract.errors import Unsupported
+from runners.keras.pooling import of_equals
 
 
 def _all(axis: Any) -> Any:
@@ -130,3 +131,4 @@ CALLS = {
         "keras.ops.nancumprod": _along(ops.nancumprod),
     },
 }
+CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}

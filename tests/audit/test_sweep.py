@@ -115,6 +115,14 @@ def test_a_tail_that_is_left_out_of_long_arrays_is_found(tmp_path):
     assert "n=1027" in block
 
 
+def test_a_gradient_that_equal_largest_numbers_get_each_is_found(tmp_path):
+    """Where all numbers of a window differ it is right."""
+    names, ways = ("max_pool_2d", "max_pool_2d_of_equals"), ["torch.nn.functional.max_pool2d"]
+    found = audited(tmp_path, *names, fault="max_pool_gives_each_the_gradient", ways=ways, is_quick=True)
+    assert {(each.operator, each.quantity) for each in found.findings} == {("max_pool_2d_of_equals", "gradients/x")}
+    assert audited(tmp_path / "right", *names, ways=ways, is_quick=True).verdict.name == "reproduced"
+
+
 def test_an_error_within_a_default_device_hides_no_wrong_number():
     """Both are told: what the call gave without the device is judged as ever."""
     trial = plan(catalog()["tanh"], precisions=["fp32"])[0]

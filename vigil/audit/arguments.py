@@ -6,7 +6,7 @@ difference across a kink is no derivative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,13 @@ class Argument(NamedTuple):
 
 def _size(dimension: Dimension, sizes: Mapping[str, int]) -> int:
     return sizes[dimension] if isinstance(dimension, str) else dimension
+
+
+def twice(x: np.ndarray, axes: Iterable[int]) -> np.ndarray:
+    """Return an array with each number twice, one beside the other, along each of some axes."""
+    for axis in axes:
+        x = np.repeat(x, 2, axis)
+    return x
 
 
 def normal(*dims: Dimension, mean: float = 0.0, scale: float = 1.0) -> Argument:

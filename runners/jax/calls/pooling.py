@@ -70,6 +70,17 @@ def _mean(function: Call) -> Call:
     return call
 
 
+def of_equals(call: Call, first: int) -> Call:
+    """Return a call that is given every number twice along each axis from the first one on."""
+
+    def of_twice(x: Any, **form: Any) -> Any:
+        for axis in range(first, len(x.shape)):
+            x = jnp.repeat(x, 2, axis=axis)
+        return call(x, **form)
+
+    return of_twice
+
+
 CALLS: dict[str, dict[str, Call]] = {}
 for _rank in (1, 2, 3):
     _space = tuple(range(2, 2 + _rank))
@@ -78,6 +89,7 @@ for _rank in (1, 2, 3):
         "flax.linen.max_pool": _max(flax.linen.max_pool),
         "flax.nnx.max_pool": _max(nnx.max_pool),
     }
+    CALLS[f"max_pool_{_rank}d_of_equals"] = {name: of_equals(call, 2) for name, call in CALLS[f"max_pool_{_rank}d"].items()}
     CALLS[f"average_pool_{_rank}d"] = {
         "flax.linen.avg_pool": _mean(flax.linen.avg_pool),
         "flax.nnx.avg_pool": _mean(nnx.avg_pool),

@@ -10,6 +10,7 @@ import optax
 from jax import lax
 
 from runners.contract.errors import Unsupported
+from runners.jax.calls.pooling import of_equals
 
 
 def _all(axis: Any) -> Any:
@@ -246,6 +247,7 @@ CALLS = {
         "jax.numpy.nancumprod": _along(jnp.nancumprod),
     },
 }
+CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}
 
 
 def _single(axis: Any) -> Any:

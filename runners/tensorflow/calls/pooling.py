@@ -89,6 +89,17 @@ def _eroded(x: Any, weight: Any, strides: Any, padding: Any, dilation: Any) -> A
     return _first(tf.nn.erosion2d(_last(x), kernel, steps, padding.upper(), "NHWC", spread))
 
 
+def of_equals(call: Call, first: int) -> Call:
+    """Return a call that is given every number twice along each axis from the first one on."""
+
+    def of_twice(x: Any, **form: Any) -> Any:
+        for axis in range(first, len(x.shape)):
+            x = tf.repeat(x, 2, axis=axis)
+        return call(x, **form)
+
+    return of_twice
+
+
 CALLS: dict[str, dict[str, Call]] = {}
 for _rank, _largest, _average in (
     (1, tf.nn.max_pool1d, tf.nn.avg_pool1d),
@@ -101,6 +112,7 @@ for _rank, _largest, _average in (
         "tensorflow.nn.max_pool": _max(tf.nn.max_pool, _rank == 2),
         "tensorflow.nn.pool": _any,
     }
+    CALLS[f"max_pool_{_rank}d_of_equals"] = {name: of_equals(call, 2) for name, call in CALLS[f"max_pool_{_rank}d"].items()}
     CALLS[f"average_pool_{_rank}d"] = {
         f"tensorflow.nn.avg_pool{_rank}d": _mean(_average),
         "tensorflow.nn.avg_pool": _mean(tf.nn.avg_pool),

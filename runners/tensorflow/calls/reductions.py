@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from runners.contract.errors import Unsupported
+from runners.tensorflow.calls.pooling import of_equals
 
 
 def _over(function: Any) -> Any:
@@ -111,3 +112,4 @@ CALLS = {
         "tensorflow.clip_by_global_norm": lambda x, limit: tf.clip_by_global_norm([x], limit)[0][0],
     },
 }
+CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}

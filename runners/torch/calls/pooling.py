@@ -118,6 +118,17 @@ def _unpool_boxes(x: Any, places: Any) -> Any:
     return F.max_unpool3d(x[:, :, None, None], 2 * places[None, None, None, None], (1, 1, 2))[:, :, 0, 0]
 
 
+def of_equals(call: Call, first: int) -> Call:
+    """Return a call that is given every number twice along each axis from the first one on."""
+
+    def of_twice(x: Any, **form: Any) -> Any:
+        for axis in range(first, len(x.shape)):
+            x = torch.repeat_interleave(x, 2, dim=axis)
+        return call(x, **form)
+
+    return of_twice
+
+
 def _calls(rank: int) -> dict[str, dict[str, Call]]:
     largest, where, mean = (getattr(F, f"{name}_pool{rank}d") for name in ("max", "max", "avg"))
     adaptive_max, adaptive_mean = getattr(F, f"adaptive_max_pool{rank}d"), getattr(F, f"adaptive_avg_pool{rank}d")
@@ -152,6 +163,7 @@ def _calls(rank: int) -> dict[str, dict[str, Call]]:
     if rank == 1:
         calls["average_pool_1d"]["torch.avg_pool1d"] = _mean(torch.avg_pool1d)
         calls["adaptive_average_pool_1d"]["torch.adaptive_avg_pool1d"] = _adaptive(torch.adaptive_avg_pool1d)
+    calls[f"max_pool_{rank}d_of_equals"] = {name: of_equals(call, 2) for name, call in calls[f"max_pool_{rank}d"].items()}
     return calls
 
 

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from runners.contract.errors import Unsupported
+from runners.torch.calls.pooling import of_equals
 
 
 def _all(x: Any, axis: Any) -> Any:
@@ -192,6 +193,7 @@ CALLS = {
     "gradient_along": {"torch.gradient": lambda x, spacing, axis: torch.gradient(x, spacing=spacing, dim=axis)[0]},
     "renorm": {"torch.renorm": lambda x, order, limit, axis: torch.renorm(x, order, axis, limit)},
 }
+CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}
 
 
 def _kept_letters(x: Any, axis: Any, keepdims: bool) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vigil.audit.arguments import Argument, drawn, normal, permutation, uniform
+from vigil.audit.arguments import Argument, drawn, normal, permutation, twice, uniform
 from vigil.audit.entry import operator
 from vigil.audit.windows import Padding, amounts, at, padded, windows
 
@@ -125,6 +125,31 @@ def max_pool_2d(x: np.ndarray, window: Any, strides: Any, padding: Padding, dila
 def max_pool_3d(x: np.ndarray, window: Any, strides: Any, padding: Padding, dilation: Any, ceil: bool) -> np.ndarray:
     """The largest of each window."""
     return _largest(x, window=window, strides=strides, padding=padding, dilation=dilation, ceil=ceil)
+
+
+_EQUAL = ("fp32", "bf16")
+
+
+def _largest_of_equals(x: np.ndarray, **form: Any) -> np.ndarray:
+    return _largest(twice(x, range(2, x.ndim)), **form)
+
+
+@operator(source=TORCH.format("MaxPool1d"), sizes=ONE[:3:2], parameters=MAX_1[:3], precisions=_EQUAL, x=_different(1))
+def max_pool_1d_of_equals(x: np.ndarray, window: Any, strides: Any, padding: Padding, dilation: Any, ceil: bool) -> np.ndarray:
+    """The largest of each window, of numbers that stand there twice along each axis: however they share a gradient, it is one."""
+    return _largest_of_equals(x, window=window, strides=strides, padding=padding, dilation=dilation, ceil=ceil)
+
+
+@operator(source=TORCH.format("MaxPool2d"), sizes=TWO[:3:2], parameters=MAX_2[:3], precisions=_EQUAL, x=_different(2))
+def max_pool_2d_of_equals(x: np.ndarray, window: Any, strides: Any, padding: Padding, dilation: Any, ceil: bool) -> np.ndarray:
+    """The largest of each window, of numbers that stand there twice along each axis: however they share a gradient, it is one."""
+    return _largest_of_equals(x, window=window, strides=strides, padding=padding, dilation=dilation, ceil=ceil)
+
+
+@operator(source=TORCH.format("MaxPool3d"), sizes=THREE[:3:2], parameters=MAX_3[:3], precisions=_EQUAL, x=_different(3))
+def max_pool_3d_of_equals(x: np.ndarray, window: Any, strides: Any, padding: Padding, dilation: Any, ceil: bool) -> np.ndarray:
+    """The largest of each window, of numbers that stand there twice along each axis: however they share a gradient, it is one."""
+    return _largest_of_equals(x, window=window, strides=strides, padding=padding, dilation=dilation, ceil=ceil)
 
 
 @operator(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vigil.audit.arguments import Argument, drawn, integers, mask, normal, positive, spread
+from vigil.audit.arguments import Argument, drawn, integers, mask, normal, positive, spread, twice
 from vigil.audit.entry import ROWS, operator
 
 NUMPY = "https://numpy.org/doc/stable/reference/generated/numpy."
@@ -160,6 +160,14 @@ def prod_with_two_zeros(x: np.ndarray, axis: int | None) -> np.ndarray:
 def max_(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     """The largest numbers; NaN where there is one."""
     return np.max(x, axis=along(axis), keepdims=keepdims)
+
+
+@operator(
+    source=NUMPY + "max.html", sizes=_ORDERED[:4], parameters=AXES[:4], precisions=("fp32", "bf16"), x=_apart("m", "n", "k")
+)
+def max_of_equals(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
+    """The largest of numbers that stand there twice along each axis: however they share a gradient, it is one."""
+    return np.max(twice(x, range(3)), axis=along(axis), keepdims=keepdims)
 
 
 @operator(source=NUMPY + "min.html", sizes=_ORDERED, parameters=AXES, x=_apart("m", "n", "k"), takes_any=True)
