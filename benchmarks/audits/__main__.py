@@ -296,7 +296,7 @@ def _mutants_of(
         questions = {trial.id: trial.question(seed) for trial in trials}
         write_questions(directory, family, list(questions.values()))
         request = AuditRequest(
-            framework=framework, mode=mode, threads=1, cores=tuple(cores[:1]) if cores else None, families=(family,), skipped=(),
+            framework=framework, mode=mode, threads=1, cores=tuple(cores) if cores else None, families=(family,), skipped=(),
             ways=("*",), tells_names=False, is_wide=False, mutants=tuple(_planted_in(trials[0].precision)), fault=None,
             heartbeat_seconds=HEARTBEAT_SECONDS,
         )  # fmt: skip

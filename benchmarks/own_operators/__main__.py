@@ -92,7 +92,7 @@ def measure(programs: Sequence[Path], *, modes: Sequence[str], jobs: int) -> Non
     def work(item: tuple[Path, str], cores: list[int] | None) -> tuple[str, list[dict[str, Any]]]:
         file, mode = item
         framework = framework_of(file)
-        return framework, rows_of(asked_of(file, framework, stop=stop), mode=mode, cores=(cores or available_cores())[:1])
+        return framework, rows_of(asked_of(file, framework, stop=stop), mode=mode, cores=cores or available_cores())
 
     def on_end(done: int, result: tuple[str, list[dict[str, Any]]]) -> None:
         framework, rows = result

@@ -80,7 +80,7 @@ def measure(
                     precision=precision,
                     device=device,
                     looks=looks,
-                    cores=cores or available_cores()[:1],
+                    cores=cores or available_cores(),
                 )
             )
         with lock:
@@ -121,7 +121,7 @@ def check(
                 seeds=seeds,
                 settings=settings_of(framework, modes, [precision], threads),
                 limits=limits,
-                cores=cores or available_cores()[:1],
+                cores=cores or available_cores(),
             )
         return f"{file.stem} {precision}", count, found
 

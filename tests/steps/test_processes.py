@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import types
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +12,10 @@ import pytest
 
 from runners.contract.protocol.events import read_events
 from runners.contract.steps import frame
+from runners.contract.steps.request import FILE_NAME
+from vigil.process import side_by_side
 from vigil.process.hosts import hosts
+from vigil.process.side_by_side import available_cores, take_cores
 from vigil.steps.judge import differences_of
 from vigil.steps.processes import run
 from vigil.steps.verify import asked_of
@@ -46,6 +50,27 @@ def test_a_forked_step_is_the_same(tmp_path):
     assert ended[0].read(frame.FLOORS) == ended[1].read(frame.FLOORS)
     assert context.read(frame.ANSWERS)[frame.REPEAT]["calls"] == 3
     assert context.environment["framework_version"]
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(os.cpu_count() == 1 or not hasattr(os, "sched_setaffinity"), reason="needs two cores")
+def test_a_process_of_one_thread_leaves_a_core_that_another_command_has(tmp_path, monkeypatch):
+    """It is where its request says that it is."""
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # a worker of pytest-xdist has one core
+    monkeypatch.setattr(side_by_side.tempfile, "tempdir", str(tmp_path))
+    file = tmp_path / "my_step.py"
+    file.write_text("import os\nprint(os.sched_getaffinity(0))\n" + STEP, encoding="utf-8")
+    try:
+        two = available_cores()[:2]
+        for name, taken in (("alone", 0), ("beside", 1)):
+            with take_cores(taken, two):
+                ended = run(asked_of(file, "torch"), tmp_path / name, task="oracle", precision="fp32", seeds=[0], cores=two)
+            assert ended.failure is None
+            assert json.loads((tmp_path / name / FILE_NAME).read_text())["cores"] == [two[taken]]
+            assert f"{{{two[taken]}}}" in (tmp_path / name / "log.txt").read_text()
+    finally:
+        os.sched_setaffinity(0, own)
 
 
 @pytest.mark.torch

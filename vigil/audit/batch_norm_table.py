@@ -30,7 +30,7 @@ def batch_norms(started: Started, directory: Path, *, release: NamedRelease | No
     request = TableRequest(
         framework=started.framework,
         threads=1,
-        cores=tuple(available_cores()[:1]),
+        cores=tuple(available_cores()),
         fault=started.fault,
         heartbeat_seconds=HEARTBEAT_SECONDS,
     )

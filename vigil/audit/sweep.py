@@ -271,7 +271,7 @@ def covered(started: Started, directory: Path) -> tuple[AuditCoverage, ...]:
         CannotRun: The process ended without.
     """
     directory.mkdir(exist_ok=True)
-    request = request_of(started, mode="eager", cores=available_cores()[:1], tells_names=True)
+    request = request_of(started, mode="eager", cores=available_cores(), tells_names=True)
     ended = carried_out(started, directory, request, option=OPTION)
     if ended.failure:
         said = "".join(f"\n  | {line}" for line in ended.failure.log_tail[-6:])
@@ -361,7 +361,7 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
             started,
             mode=group.mode,
             threads=group.threads,
-            cores=cores[: group.threads],
+            cores=cores,
             families=left,
             skipped=skipped,
             ways=extent.ways,

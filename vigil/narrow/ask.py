@@ -74,7 +74,7 @@ class Asker:
         for family, questions in families.items():
             write_questions(directory, family, questions)
         request = request_of(
-            self.started, mode=self.mode, cores=available_cores()[: self.threads], threads=self.threads,
+            self.started, mode=self.mode, cores=available_cores(), threads=self.threads,
             families=list(families), ways=list(ways), is_wide=numbered[0][0].precision == FLOAT64, devices=self.devices,
         )  # fmt: skip
         self.rounds, self.asked = self.rounds + 1, self.asked + len(numbered)

@@ -367,7 +367,7 @@ def request_of(
         file_sha256=file.sha256,
         mode=mode,
         threads=threads,
-        cores=tuple(available_cores()[:threads]),
+        cores=tuple(available_cores()),
         precisions=(inputs.precision,),
         seeds=1,
         draws=DRAWS,

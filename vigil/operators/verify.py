@@ -91,7 +91,7 @@ def verify_operator(
             file_sha256=asked.sha256,
             mode=context.mode,
             threads=count,
-            cores=tuple(available_cores()[:count]),
+            cores=tuple(available_cores()),
             precisions=tuple(precisions),
             seeds=seeds if count == threads[0] else min(seeds, 8),
             draws=DRAWS,

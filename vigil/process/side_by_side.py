@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import os
 import queue
+import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from pathlib import Path
 from typing import NamedTuple, TypeVar
+
+from vigil.locks import Held, locked
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,6 +35,29 @@ def available_cores() -> list[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
+
+
+@contextlib.contextmanager
+def take_cores(count: int, among: Sequence[int] | None = None) -> Iterator[tuple[int, ...]]:
+    """Yield `count` cores for a process that is bound to them, those first that no other such process of this user has.
+
+    Commands that each took the first core would share it and leave the others idle. Where all are taken, the first are shared.
+
+    Args:
+        among: those that it may have, None: all that this process may use. All of them where they are fewer than `count`.
+    """
+    allowed = list(among or available_cores())
+    free: list[int] = []
+    with contextlib.ExitStack() as held:
+        for core in allowed:
+            if len(free) < count:
+                # Whoever cannot lock there takes the first ones, as without others.
+                with contextlib.suppress(Held, OSError):
+                    folder = Path(tempfile.gettempdir()) / f"vigil-cores-{os.getuid()}"
+                    folder.mkdir(mode=0o700, exist_ok=True)
+                    held.enter_context(locked(folder / str(core), wait=False))
+                    free.append(core)
+        yield tuple(sorted([*free, *(core for core in allowed if core not in free)][:count]))
 
 
 def share_cores(cores: Sequence[int], jobs: int) -> list[list[int] | None]:

@@ -23,6 +23,7 @@ from vigil.process.environment import describe_machine
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.hosts import Hosts, hosts
 from vigil.process.recording import failure_of
+from vigil.process.side_by_side import take_cores
 from vigil.steps.limits import DRAWS
 
 REPEATS = 60
@@ -141,7 +142,7 @@ def run(
         mode=mode,
         precision=precision,
         threads=threads,
-        cores=tuple(cores[:threads]) if cores else None,
+        cores=tuple(cores) if cores else None,
         draws=DRAWS,
         repeats=asked.repeats,
         seeds=tuple(seeds),
@@ -167,29 +168,33 @@ def carried_out(
     option: str,
     variables: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Have a runner do what a request asks, in a directory of its own; return how it ended."""
+    """Have a runner do what a request asks, in a directory of its own; return how it ended.
+
+    Of the cores of the request it is bound to as many as it has threads.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    request.write(directory)
 
     def on_event(event: dict) -> None:
         if event["kind"] == "probed":
             asked.progress(directory.name, event["index"] + 1, event["total"])
 
-    ending = execute(
-        directory,
-        asked.framework,
-        options=[option],
-        # NumPy's, which the oracle of JAX computes with: it has one core
-        variables={"OPENBLAS_NUM_THREADS": "1", **(variables or {})},
-        on_event=on_event,
-        progress_timeout=asked.progress_timeout,
-        stop=asked.stop,
-        python=asked.python,
-        hosts=asked.hosts,
-        cores=request.cores,
-        # What is not told by a seed must differ between what is held to each other, or nobody would see that it can.
-        apart="expected" if getattr(request, "task", "") in ("oracle", "draws", "updates") else "",
-    )
+    with take_cores(request.threads, request.cores) if request.cores else contextlib.nullcontext() as cores:
+        dataclasses.replace(request, cores=cores).write(directory)
+        ending = execute(
+            directory,
+            asked.framework,
+            options=[option],
+            # NumPy's, which the oracle of JAX computes with: it has one core
+            variables={"OPENBLAS_NUM_THREADS": "1", **(variables or {})},
+            on_event=on_event,
+            progress_timeout=asked.progress_timeout,
+            stop=asked.stop,
+            python=asked.python,
+            hosts=asked.hosts,
+            cores=cores,
+            # What is not told by a seed must differ between what is held to each other, or nobody would see that it can.
+            apart="expected" if getattr(request, "task", "") in ("oracle", "draws", "updates") else "",
+        )
     events = read_events(directory)
     finished = next((event for event in events if event["kind"] == "finished"), None)
     inside: Environment = next((event["environment"] for event in events if event["kind"] == "environment"), {})
