@@ -90,6 +90,7 @@ CALLS = {
     "masked_fill": {"keras.ops.where": lambda x, which, value: ops.where(which, value, x)},
     "clip": {"keras.ops.clip": _clip},
     "clip_between_arrays": {"keras.ops.clip": None},
+    "clip_again": {"keras.ops.clip": lambda x, low, high: ops.clip(ops.clip(x, low, high), low, high)},
     "roll": {"keras.ops.roll": _roll},
     "flip": {"keras.ops.flip": lambda x, axis: ops.flip(x, axis=tuple(axis))},
     "rot90": {"keras.ops.rot90": lambda x, turns, axes: ops.rot90(x, k=turns, axes=tuple(axes))},

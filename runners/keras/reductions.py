@@ -131,4 +131,5 @@ CALLS = {
         "keras.ops.nancumprod": _along(ops.nancumprod),
     },
 }
-CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}
+for _name in ("max", "vector_norm_infinity"):
+    CALLS[f"{_name}_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS[_name].items()}

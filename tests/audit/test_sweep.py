@@ -123,6 +123,14 @@ def test_a_gradient_that_equal_largest_numbers_get_each_is_found(tmp_path):
     assert audited(tmp_path / "right", *names, ways=ways, is_quick=True).verdict.name == "reproduced"
 
 
+def test_a_gradient_that_is_lost_at_a_bound_is_found(tmp_path):
+    """Clipped once, no number equals a bound, and all is right."""
+    names, ways = ("clip_between_arrays", "clip_again"), ["torch.clamp"]
+    found = audited(tmp_path, *names, fault="clamp_gives_no_gradient_at_a_bound", ways=ways, is_quick=True)
+    assert {each.operator for each in found.findings} == {"clip_again"}
+    assert audited(tmp_path / "right", *names, ways=ways, is_quick=True).verdict.name == "reproduced"
+
+
 def test_an_error_within_a_default_device_hides_no_wrong_number():
     """Both are told: what the call gave without the device is judged as ever."""
     trial = plan(catalog()["tanh"], precisions=["fp32"])[0]

@@ -131,6 +131,10 @@ CALLS = {
     "masked_fill": {"jax.numpy.where": lambda x, which, value: jnp.where(which, value, x)},
     "clip": {"jax.numpy.clip": lambda x, low, high: jnp.clip(x, low, high), "jax.lax.clamp": _clamp},
     "clip_between_arrays": {"jax.numpy.clip": None, "jax.lax.clamp": lambda x, low, high: lax.clamp(low, x, high)},
+    "clip_again": {
+        "jax.numpy.clip": lambda x, low, high: jnp.clip(jnp.clip(x, low, high), low, high),
+        "jax.lax.clamp": lambda x, low, high: lax.clamp(low, lax.clamp(low, x, high), high),
+    },
     "roll": {"jax.numpy.roll": lambda x, shift, axis: jnp.roll(x, _many(shift), _many(axis))},
     "flip": {
         "jax.numpy.flip": lambda x, axis: jnp.flip(x, tuple(axis)),

@@ -247,7 +247,8 @@ CALLS = {
         "jax.numpy.nancumprod": _along(jnp.nancumprod),
     },
 }
-CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}
+for _name in ("max", "vector_norm_infinity"):
+    CALLS[f"{_name}_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS[_name].items()}
 
 
 def _single(axis: Any) -> Any:

@@ -111,6 +111,9 @@ CALLS = {
     "masked_fill": {"tensorflow.where": lambda x, which, value: tf.where(which, tf.cast(value, x.dtype), x)},
     "clip": {"tensorflow.clip_by_value": _clip},
     "clip_between_arrays": {"tensorflow.clip_by_value": None},
+    "clip_again": {
+        "tensorflow.clip_by_value": lambda x, low, high: tf.clip_by_value(tf.clip_by_value(x, low, high), low, high),
+    },
     "roll": {"tensorflow.roll": lambda x, shift, axis: tf.roll(x, shift, axis)},
     "flip": {"tensorflow.reverse": lambda x, axis: tf.reverse(x, axis)},
     "repeat": {"tensorflow.repeat": _repeat},

@@ -112,4 +112,5 @@ CALLS = {
         "tensorflow.clip_by_global_norm": lambda x, limit: tf.clip_by_global_norm([x], limit)[0][0],
     },
 }
-CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}
+for _name in ("max", "vector_norm_infinity"):
+    CALLS[f"{_name}_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS[_name].items()}

@@ -182,6 +182,10 @@ CALLS = {
         "torch.clip": lambda x, low, high: torch.clip(x, low, high),
     },
     "clip_between_arrays": {"torch.clamp": None, "torch.clip": None},
+    "clip_again": {
+        "torch.clamp": lambda x, low, high: torch.clamp(torch.clamp(x, low, high), low, high),
+        "torch.clip": lambda x, low, high: torch.clip(torch.clip(x, low, high), low, high),
+    },
     "roll": {"torch.roll": lambda x, shift, axis: torch.roll(x, shift, axis)},
     "flip": {"torch.flip": lambda x, axis: torch.flip(x, axis)},
     "rot90": {"torch.rot90": lambda x, turns, axes: torch.rot90(x, turns, axes)},

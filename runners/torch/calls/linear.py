@@ -16,6 +16,10 @@ def _symmetric(x: Any) -> Any:
     return x + x.mT
 
 
+def _twice(x: Any) -> Any:
+    return torch.repeat_interleave(x, 2, dim=-1)
+
+
 def _of_symmetric(function: Any) -> Any:
     return lambda x: function(_symmetric(x))
 
@@ -167,15 +171,22 @@ CALLS = {
     },
     "block_diag": {"torch.block_diag": None},
     "cdist": {
-        "torch.cdist": lambda x, y, order: torch.cdist(x, y, p=order),
+        "torch.cdist": lambda x, y, order: torch.cdist(x, y, p=_NAMED.get(order, order)),
         "torch.cdist (without products)": lambda x, y, order: torch.cdist(
-            x, y, p=order, compute_mode="donot_use_mm_for_euclid_dist"
+            x, y, p=_NAMED.get(order, order), compute_mode="donot_use_mm_for_euclid_dist"
         ),
-        "torch.cdist (by products)": lambda x, y, order: torch.cdist(x, y, p=order, compute_mode="use_mm_for_euclid_dist"),
+        "torch.cdist (by products)": lambda x, y, order: torch.cdist(
+            x, y, p=_NAMED.get(order, order), compute_mode="use_mm_for_euclid_dist"
+        ),
     },
+    "cdist_of_equals": {"torch.cdist": lambda x, y: torch.cdist(_twice(x), _twice(y), p=float("inf"))},
     "pdist": {
-        "torch.nn.functional.pdist": lambda x, order: F.pdist(x, order),
-        "torch.pdist": lambda x, order: torch.pdist(x, order),
+        "torch.nn.functional.pdist": lambda x, order: F.pdist(x, _NAMED.get(order, order)),
+        "torch.pdist": lambda x, order: torch.pdist(x, _NAMED.get(order, order)),
+    },
+    "pdist_of_equals": {
+        "torch.nn.functional.pdist": lambda x: F.pdist(_twice(x), float("inf")),
+        "torch.pdist": lambda x: torch.pdist(_twice(x), float("inf")),
     },
     "pairwise_distance": {
         "torch.nn.functional.pairwise_distance": _vector_distance,

@@ -193,7 +193,8 @@ CALLS = {
     "gradient_along": {"torch.gradient": lambda x, spacing, axis: torch.gradient(x, spacing=spacing, dim=axis)[0]},
     "renorm": {"torch.renorm": lambda x, order, limit, axis: torch.renorm(x, order, axis, limit)},
 }
-CALLS["max_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS["max"].items()}
+for _name in ("max", "vector_norm_infinity"):
+    CALLS[f"{_name}_of_equals"] = {name: of_equals(call, 0) for name, call in CALLS[_name].items()}
 
 
 def _kept_letters(x: Any, axis: Any, keepdims: bool) -> str:

@@ -688,6 +688,19 @@ def clip_between_arrays(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.
     return np.minimum(np.maximum(x, low), high)
 
 
+@operator(
+    source=NUMPY + "clip.html",
+    sizes=FLAT[:4],
+    precisions=("fp32",),
+    x=away("n", kinks=(-1.0, 1.0)),
+    low=uniform(-1.02, -0.98, "n"),
+    high=uniform(0.98, 1.02, "n"),
+)
+def clip_again(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Numbers clipped to two arrays, and again to the same, which then some equal: however these share a gradient, it is one."""
+    return clip_between_arrays(clip_between_arrays(x, low, high), low, high)
+
+
 _ROLLS = [{"shift": shift, "axis": axis} for shift, axis in ((1, -1), (-2, 0), (5, 1), ([1, -3], [0, 1]), (9, 0))]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from vigil.audit.arguments import Argument, away, drawn, normal, positive, uniform
+from vigil.audit.arguments import Argument, away, drawn, normal, positive, twice, uniform
 from vigil.audit.entry import FLAT, operator
 
 NUMPY = "https://numpy.org/doc/stable/reference/generated/numpy."
@@ -543,32 +543,53 @@ _POINTS = (
     {"b": 1, "m": 5, "n": 4, "d": 1027},
     {"b": 1, "m": 30, "n": 27, "d": 8},
 )
+_PAIRS = ({"m": 4, "d": 3}, {"m": 2, "d": 5}, {"m": 9, "d": 33})
+
+
+def _norms(x: np.ndarray, order: float | str) -> np.ndarray:
+    """Return norms along the last axis."""
+    size = np.abs(x)
+    return np.max(size, axis=-1) if order == "inf" else np.sum(size**order, axis=-1) ** (1.0 / order)
 
 
 @operator(
     source=TORCH + "cdist.html",
     sizes=_POINTS,
-    parameters=[{"order": order} for order in (2.0, 1.0, 3.0)],
+    parameters=[{"order": order} for order in (2.0, 1.0, 3.0, "inf")],
     precisions=_WIDE,
     x=normal("b", "m", "d"),
     y=uniform(3.0, 5.0, "b", "n", "d"),
 )
-def cdist(x: np.ndarray, y: np.ndarray, order: float) -> np.ndarray:
+def cdist(x: np.ndarray, y: np.ndarray, order: float | str) -> np.ndarray:
     """Distances of each row of one matrix to each of another, of a norm's order; no coordinates are equal."""
-    return np.sum(np.abs(x[:, :, None] - y[:, None]) ** order, axis=-1) ** (1.0 / order)
+    return _norms(x[:, :, None] - y[:, None], order)
+
+
+@operator(
+    source=TORCH + "cdist.html", sizes=_POINTS, precisions=("fp32",), x=normal("b", "m", "d"), y=uniform(3.0, 5.0, "b", "n", "d")
+)
+def cdist_of_equals(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The largest differences of coordinates that stand there twice: however they share a gradient, it is one."""
+    return cdist(twice(x, [2]), twice(y, [2]), "inf")
 
 
 @operator(
     source=TORCH + "nn.functional.pdist.html",
-    sizes=({"m": 4, "d": 3}, {"m": 2, "d": 5}, {"m": 9, "d": 33}),
-    parameters=[{"order": 2.0}, {"order": 3.0}, {"order": 2.5}],
+    sizes=_PAIRS,
+    parameters=[{"order": 2.0}, {"order": 3.0}, {"order": 2.5}, {"order": "inf"}],
     precisions=_WIDE,
     x=normal("m", "d"),
 )
-def pdist(x: np.ndarray, order: float) -> np.ndarray:
+def pdist(x: np.ndarray, order: float | str) -> np.ndarray:
     """Distances of all pairs of rows."""
     one, other = np.triu_indices(len(x), 1)
-    return np.sum(np.abs(x[one] - x[other]) ** order, axis=-1) ** (1.0 / order)
+    return _norms(x[one] - x[other], order)
+
+
+@operator(source=TORCH + "nn.functional.pdist.html", sizes=_PAIRS, precisions=("fp32",), x=normal("m", "d"))
+def pdist_of_equals(x: np.ndarray) -> np.ndarray:
+    """The largest differences of coordinates that stand there twice: however they share a gradient, it is one."""
+    return pdist(twice(x, [1]), "inf")
 
 
 @operator(
@@ -888,9 +909,7 @@ def eigh_tridiagonal(middle: np.ndarray, beside: np.ndarray) -> np.ndarray:
     middle=uniform(1.0, 2.0, "b", "n"),
     y=normal("b", "n", 3),
 )
-def banded_triangular_solve(
-    bands: np.ndarray, middle: np.ndarray, y: np.ndarray, is_lower: bool, is_adjoint: bool
-) -> np.ndarray:
+def banded_triangular_solve(bands: np.ndarray, middle: np.ndarray, y: np.ndarray, is_lower: bool, is_adjoint: bool) -> np.ndarray:
     """What a triangle of a few diagonals, or its transpose, takes to another matrix; `middle` is added to the main diagonal.
 
     Column i of `bands` holds row i of the triangle, from the main diagonal on, and backwards of an upper one.

@@ -358,6 +358,18 @@ def vector_norm_infinity(x: np.ndarray, axis: int) -> np.ndarray:
     return np.max(np.abs(x), axis=axis)
 
 
+@operator(
+    source=TORCH + "linalg.vector_norm.html",
+    sizes=_ORDERED[:4],
+    parameters=_FOUND[:4],
+    precisions=("fp32",),
+    x=_apart("m", "n", "k"),
+)
+def vector_norm_infinity_of_equals(x: np.ndarray, axis: int) -> np.ndarray:
+    """The largest magnitudes of numbers that stand there twice along each axis: however they share a gradient, it is one."""
+    return np.max(np.abs(twice(x, range(3))), axis=axis)
+
+
 @operator(source=TORCH + "linalg.vector_norm.html", sizes=ROWS[:4], precisions=("fp32", "fp64"), x=_with_zeros("m", "n").fixed())
 def vector_norm_zero(x: np.ndarray) -> np.ndarray:
     """How many numbers of a row are not zero, as a floating number."""
