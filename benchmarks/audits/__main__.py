@@ -42,7 +42,7 @@ from vigil.audit.limits import (
     limits_of,
     most_of,
 )
-from vigil.audit.plan import ANY, EQUAL, GIVEN, LAYOUTS, PLAIN, SMOOTH, Trial, plan
+from vigil.audit.plan import ANY, EMPTY, EQUAL, GIVEN, LAYOUTS, PLAIN, SMOOTH, Trial, plan
 from vigil.audit.sweep import USUAL_MODES, Extent, answers_of, audit, read_answers
 from vigil.digests import append_listed, replace_listed
 from vigil.documents.audit import Audit, AuditFinding
@@ -58,6 +58,8 @@ _WRONG = 1e4
 # In float64 that is farther than numbers of float32 are, one rounding of which is 2^29 of float64's: of 256 distances of an audit
 # of TensorFlow 2.21.0 in float64 none is between 2.0e5 floors and 4.6e9 (seed 0, AMD EPYC, 2026-11-26).
 _NO_FLOAT32 = 2.0**29
+# What is asked apart is recorded apart: values of a form, and how its entries are named.
+_APART = {EQUAL: "_of_equal_numbers", EMPTY: "_of_empty_arrays"}
 # Defects of a call's arguments: where the definition does not change either, as a sum does not with the order, there is none.
 _OF_ARGUMENTS = ("shifted", "axis", "term", "unmasked")
 
@@ -132,17 +134,19 @@ def record(folder: Path) -> None:
     in float64 are a finding of their own, whose distance is bounded: one without a bound would explain whatever comes.
     """
     found = Audit.read(folder)
-    groups: dict[tuple[str, str, bool, bool], list[AuditFinding]] = {}
+    groups: dict[tuple[str, str, bool, str], list[AuditFinding]] = {}
     for each in found.findings:
         if each.known is None and each.kind != "died" and not _is_rounding(each):
             # They come last: what shows with other numbers shows there first.
-            is_of_equal = each.smallest.values in (EQUAL, SMOOTH)
-            groups.setdefault((each.operator, each.kind, _is_float32(each), is_of_equal), []).append(each)
+            values = EQUAL if each.smallest.values in (EQUAL, SMOOTH) else each.smallest.values
+            # Memory that nobody wrote may be what it was the call before.
+            kind = "wrong" if (each.kind, values) == ("bits", EMPTY) else each.kind
+            groups.setdefault((each.operator, kind, _is_float32(each), values if values in _APART else ""), []).append(each)
     path = reference_directory() / NAME / FILE_NAME
     entries: list[dict[str, Any]] = yaml.safe_load(path.read_bytes()) or []
-    for (operator, kind, is_float32, is_of_equal), group in sorted(groups.items()):
+    for (operator, kind, is_float32, values), group in sorted(groups.items()):
         name = f"{found.framework}_{operator}" + ("" if kind == "wrong" else f"_{kind}") + ("_float64" if is_float32 else "")
-        name += "_of_equal_numbers" if is_of_equal else ""
+        name += _APART.get(values, "")
         script = next((each.script for each in group if each.script), None)
         evidence = f"vigil audit {operator} --framework {found.framework}"
         if script:
@@ -153,8 +157,8 @@ def record(folder: Path) -> None:
         ratios = [each.ratio for each in group if each.ratio is not None and math.isfinite(each.ratio) and not each.problem]
         entry = {
             "name": name, "frameworks": [found.framework], "releases": [str(found.framework_version).split("+")[0] + "*"],
-            "operators": [operator], "ways": sorted({each.way or "" for each in group}), "kinds": [kind],
-            "modes": sorted({each.mode for each in group}), "evidence": evidence,
+            "operators": [operator], "ways": sorted({each.way or "" for each in group}),
+            "kinds": sorted({each.kind for each in group}), "modes": sorted({each.mode for each in group}), "evidence": evidence,
         }  # fmt: skip
         if kind == "wrong":
             if not is_float32:  # a constant of float32 shows in values with one seed, and in a derivative with another
@@ -162,7 +166,7 @@ def record(folder: Path) -> None:
             entry["precisions"] = sorted({each.precision for each in group})
             if len(ratios) == len(group) and (is_float32 or max(ratios) < _WRONG):
                 entry["most"] = float(f"{MARGIN * max(ratios):.3g}")
-        if forms := [f"*, {EQUAL}"] if is_of_equal else forms_of(group):
+        if forms := [f"*, {values}"] if values else forms_of(group):
             entry["forms"] = forms
         entries = _with_entry(entries, entry)
     head = path.read_text(encoding="utf-8").splitlines()[0]

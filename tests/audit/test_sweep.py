@@ -15,10 +15,10 @@ from runners.contract.files import replace_text
 from tests.test_architecture import ROOT
 from vigil.audit.definitions import catalog
 from vigil.audit.exact import exact_of
-from vigil.audit.judge import Measured
+from vigil.audit.judge import CANNOT, RAISES, Measured
 from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits
-from vigil.audit.plan import plan
+from vigil.audit.plan import EMPTY, plan
 from vigil.audit.script import on_gpu
 from vigil.audit.sweep import Extent, Row, _findings, _fixed, _gaps, _key, _verdict, _worst, audit, covered, rows_of
 from vigil.cli.main import main
@@ -121,6 +121,26 @@ def test_a_gradient_that_equal_largest_numbers_get_each_is_found(tmp_path):
     found = audited(tmp_path, *names, fault="max_pool_gives_each_the_gradient", ways=ways, is_quick=True)
     assert {(each.operator, each.quantity) for each in found.findings} == {("max_pool_2d_of_equals", "gradients/x")}
     assert audited(tmp_path / "right", *names, ways=ways, is_quick=True).verdict.name == "reproduced"
+
+
+def test_a_gradient_that_nobody_writes_is_found(tmp_path):
+    """Memory that is given out holds numbers far off while a call with an empty argument is made. Other arguments are right."""
+    found = audited(tmp_path, "linear", fault="linear_leaves_a_gradient_unwritten", ways=["torch.nn.functional.linear"])
+    [finding] = found.findings
+    assert (finding.kind, finding.quantity, finding.smallest.values) == ("wrong", "gradients/weight", EMPTY)
+    # PyTorch's group norm of nothing has a gradient of NaN for its scale, which is no alarm.
+    right = audited(tmp_path / "right", "linear", "group_norm")
+    assert not [each for each in right.findings if each.smallest.values == EMPTY]
+
+
+def test_an_error_for_an_empty_array_is_no_finding():
+    """Whoever takes none says so. Of other arguments an error is one."""
+    trials = plan(catalog()["linear"], precisions=["fp32"])
+    told = {"way": "torch.nn.functional.linear", "status": RAISES, "message": "RuntimeError: no rows"}
+    for trial, kind in ((trials[0], RAISES), (trials[-1], CANNOT)):
+        question = trial.question(0)
+        [row], near = rows_of(trial, question, exact_of(trial, question, 0), told, {}, "eager", LIMITS)
+        assert (row.kind, near) == (kind, [])
 
 
 def test_a_gradient_that_is_lost_at_a_bound_is_found(tmp_path):

@@ -7,6 +7,7 @@ arguments are the tensors and then the parameters. How a framework is called for
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,11 +66,14 @@ class Entry:
 
     def draw(self, random: np.random.Generator, sizes: Sizes) -> dict[str, np.ndarray]:
         """Return arguments of some sizes, in float64 where they are no whole numbers or truth values."""
-        return {name: np.asarray(each.draw(random, each.shape(sizes), sizes)) for name, each in self.arguments.items()}
+        with np.errstate(all="ignore"):
+            return {name: np.asarray(each.draw(random, each.shape(sizes), sizes)) for name, each in self.arguments.items()}
 
     def evaluate(self, arguments: Mapping[str, np.ndarray], parameters: Mapping[str, Any]) -> list[np.ndarray]:
         """Return what the definition gives, as a list of arrays."""
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            if not all(np.size(each) for each in arguments.values()):
+                warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's of means of nothing
             found = self.definition(**arguments, **parameters)
         return [np.asarray(each) for each in (found if isinstance(found, tuple) else (found,))]
 

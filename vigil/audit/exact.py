@@ -24,7 +24,7 @@ import numpy as np
 from runners.contract.audit.frame import Question
 from vigil.audit.derivatives import Derivatives, derivatives_of, typical_of
 from vigil.audit.entry import Entry
-from vigil.audit.plan import EQUAL, Trial
+from vigil.audit.plan import EMPTY, EQUAL, Trial
 
 # Half of the distance from 1 to the next number. Float64 is held to what float32 within it would miss by far: the definition
 # itself is computed in no more than that.
@@ -121,6 +121,8 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
     ]
     if entry.family == OPTIMIZERS:
         held = _along_a_walk(held)
+    if trial.values == EMPTY:  # what is NaN of nothing, as the mean of no numbers, is nobody's to say
+        held = [each._replace(where=each.where & ~np.isnan(each.values)) for each in held]
     gradients: dict[str, Held] = {}
     directions: dict[str, list[Direction]] = {}
     kinks = sum(int((~each.where).sum()) for each in held)

@@ -20,6 +20,7 @@ LAYOUTS = ("transposed", "strided", "offset", "channels_last")
 PLAIN = "plain"
 GIVEN, ANY, EQUAL = "given", "nan and infinities", "zeros, ones and equal numbers"
 SMOOTH = f"second derivatives, {EQUAL}"  # those of EQUAL where there are any: one that is none would leave no sum to hold
+EMPTY = "an empty axis"
 # No denormal numbers: TensorFlow and XLA take them as zero on CPUs.
 _ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 1e30, -1e30, 1.0, -1.0)
 # Groups must divide channels, and what is done around an image may be defined for windows with a middle alone.
@@ -130,9 +131,7 @@ class Trial(NamedTuple):
         return tuple({name: random.choice((-1.0, 1.0), arguments[name].shape) for name in differentiated} for _ in range(2))
 
 
-def _where(
-    kept: np.ndarray, arguments: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
+def _where(kept: np.ndarray, arguments: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: np.where(kept, arguments[name], each) for name, each in others.items()}
 
 
@@ -207,7 +206,31 @@ def plan(
         if entry.is_elementwise and entry.takes_equal and entry.differentiated and "fp64" in allowed:
             tried += [(middle, each, "fp64", PLAIN, EQUAL, False) for each in entry.parameters]
             tried += [(middle, each, "fp64", PLAIN, SMOOTH, True) for each in entry.parameters]
+        if "fp32" in allowed and not entry.is_program and entry.family not in _LOOPS:
+            tried += [(each, entry.parameters[0], "fp32", PLAIN, EMPTY, False) for each in _empty(entry)]
     return _often([Trial(entry, number, *each) for number, each in enumerate(tried)], is_quick=is_quick)
+
+
+def _empty(entry: Entry) -> list[Mapping[str, int]]:
+    """Return the least sizes with one of them 0, as far as the definition says what is right of it, and that is something."""
+    found = []
+    for name in entry.sizes[0]:
+        sizes = {**entry.sizes[0], name: 0}
+        try:
+            arguments = entry.draw(np.random.default_rng(0), sizes)
+            outputs = entry.evaluate(arguments, entry.parameters[0])
+        except Exception:  # sizes that do not go together: whatever the definition raises
+            continue
+        if all(each.size for each in arguments.values()):  # a bound of what is drawn, and no axis
+            continue
+        # What is NaN of nothing, as the mean of no numbers, is nobody's to say.
+        is_held = any(each.size and not np.isnan(each).all() for each in outputs)
+        is_pulled = any(arguments[name].size for name in entry.differentiated) and not any(
+            np.isnan(each).any() for each in outputs
+        )
+        if is_held or is_pulled:
+            found.append(sizes)
+    return found
 
 
 def _often(trials: Sequence[Trial], *, is_quick: bool) -> list[Trial]:

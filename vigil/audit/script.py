@@ -143,8 +143,7 @@ def script_of(
     lines += [f'os.environ["NPROC"] = "{threads}"'] if has_pool else []
     if devices > 1:
         lines += [
-            'os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + '
-            f'" --xla_force_host_platform_device_count={devices}"'
+            f'os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count={devices}"'
         ]
     if axis is not None:
         imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
@@ -178,7 +177,7 @@ def script_of(
     if way_of(quantity):
         lines += [
             *_derivative(framework, mode, question, given, quantity, cotangents),
-            *_derivative_check(exact, quantity, measured),
+            *_derivative_check(question, exact, quantity, measured),
         ]
         return "\n".join(lines) + "\n"
     if is_gradient:
@@ -190,7 +189,7 @@ def script_of(
     if has_other_bits:
         lines += [*prepared, *_again(run, question.calls)]
     else:
-        lines += [*prepared, *run, *_check(exact, quantity, measured, drawn)]
+        lines += [*prepared, *run, *_check(question, exact, quantity, measured, drawn)]
     return "\n".join(lines) + "\n"
 
 
@@ -441,9 +440,9 @@ def _derivative(
     return [*lines, f"found = np.asarray({read}).astype(np.float64)"]
 
 
-def _derivative_check(exact: Exact, quantity: str, measured: Measured) -> list[str]:
+def _derivative_check(question: Question, exact: Exact, quantity: str, measured: Measured) -> list[str]:
     if measured.problem.startswith("gave "):
-        shape = _shape_of(exact, quantity)
+        shape = _shape_of(question, exact, quantity)
         return _verdict(f"found.shape == {shape!r}", "found.shape", repr(shape))
     off = abs(measured.got - measured.expected)
     allowed = off / 2 if math.isfinite(off) else 1e-6 * (1.0 + abs(measured.expected))
@@ -453,10 +452,11 @@ def _derivative_check(exact: Exact, quantity: str, measured: Measured) -> list[s
     ]
 
 
-def _check(exact: Exact, quantity: str, measured: Measured, drawn: Drawn | None) -> list[str]:
+def _check(question: Question, exact: Exact, quantity: str, measured: Measured, drawn: Drawn | None) -> list[str]:
     name = quantity.partition("/")[2]
     if measured.problem and not measured.place:
-        return _verdict(f"found.shape == {_shape_of(exact, quantity)!r}", "found.shape", repr(_shape_of(exact, quantity)))
+        shape = _shape_of(question, exact, quantity)
+        return _verdict(f"found.shape == {shape!r}", "found.shape", repr(shape))
     if measured.problem and math.isnan(measured.expected) and name in exact.directions:
         return _verdict("np.isfinite(found).all()", f"found[{measured.place!r}]", "'a number'")
     if quantity.startswith("gradients/") and name in exact.directions:
@@ -495,14 +495,14 @@ def _verdict(test: str, got: str, expected: str) -> list[str]:
     ]
 
 
-def _shape_of(exact: Exact, quantity: str) -> tuple[int, ...]:
+def _shape_of(question: Question, exact: Exact, quantity: str) -> tuple[int, ...]:
     family, _, name = quantity.partition("/")
     if family == "outputs":
         return exact.outputs[int(name)].values.shape
     if way_of(quantity):
         place = name.rpartition("/")[2]
         return exact.outputs[int(place)].values.shape if place.isdigit() else ()
-    return exact.gradients[name].values.shape if name in exact.gradients else exact.directions[name][0].vector.shape
+    return question.arguments[name].shape
 
 
 def _literal(array: np.ndarray) -> str | None:

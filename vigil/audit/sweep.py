@@ -48,7 +48,7 @@ from vigil.audit.judge import (
 )
 from vigil.audit.known import KnownCall, is_like, of_processor
 from vigil.audit.limits import AuditLimits, key_of
-from vigil.audit.plan import Trial, plan
+from vigil.audit.plan import EMPTY, Trial, plan
 from vigil.audit.script import on_gpu, script_of
 from vigil.documents.audit import (
     Audit,
@@ -481,7 +481,9 @@ def rows_of(
     """
     base = Row(trial, question, told["way"], mode, FINE)
     if told["status"] != frame.ANSWERED:
-        return [base._replace(kind=told["status"], message=told["message"])], []
+        # Whoever takes no empty arrays says so by an error.
+        kind = CANNOT if trial.values == EMPTY and told["status"] == RAISES else told["status"]
+        return [base._replace(kind=kind, message=told["message"])], []
     rows = _of_other_bits(base, exact, told, arrays, limits) if told["other_bits"] else []
     if in_any_order:
         rows = [row for row in rows if row.measured and row.limit is not None and not row.measured.ratio <= row.limit]
@@ -505,8 +507,13 @@ def rows_of(
     rows += [
         base._replace(kind=UNHELD, quantity=f"outputs/{place}", message=f"outputs/{place}: no element is held to anything")
         for place, held in enumerate(exact.outputs)
-        if held.where.size and not held.where.any()
+        if held.where.size and not held.where.any() and trial.values != EMPTY
     ]
+    if trial.values == EMPTY and not any(held.values.size for held in exact.outputs):
+        # Weights that made nothing have a gradient of 0. NaN is no news where a mean or norm of nothing stands between.
+        arrays = {
+            name: np.where(np.isnan(each), 0.0, each) if name.startswith("gradients/") else each for name, each in arrays.items()
+        }
     near = []
     for quantity, measured in measure(question, exact, arrays, ways=told.get("derived", ())).items():
         limit = limits.of(trial.entry.name, quantity, question.precision)
@@ -746,8 +753,9 @@ def _fixed(
     missing = []
     for each in known:
         # What is wrong on one device may not be asked in the same way on several, and how much accuracy is lost depends on
-        # arguments: with another seed it may be within limits.
-        if extent.devices not in each.counts or math.isfinite(each.most) or each.name in seen:
+        # arguments: with another seed it may be within limits. Memory that nobody wrote may hold what is right.
+        varies = math.isfinite(each.most) or {WRONG, BITS} <= set(each.kinds)
+        if extent.devices not in each.counts or varies or each.name in seen:
             continue
         modes = {mode for mode in extent.modes if each.covers(framework=framework, release=release, mode=mode)}
         if modes and _was_asked(each, extent, [row for row in rows if row.mode in modes], unanswered):

@@ -7,6 +7,7 @@ gradients.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import json
 import time
@@ -32,6 +33,8 @@ ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
 CUT = "cut along axis "
 AGAIN = "again/"  # before the name of what had other bits when its call was made again
 NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
+_PERTURB = -6  # M_PERTURB: what is allocated is filled with the complement of a byte (man 3 mallopt)
+_FAR_OFF = 0xFE  # of four such bytes float32 makes -1.7e38
 _LONGEST_MESSAGE = 300
 _LONGEST_REPEATS = 2.0  # seconds after which a call is not made again: some take a minute
 # What frameworks say of a type of numbers, a derivative or a mode that they do not have.
@@ -309,16 +312,37 @@ def _answered(adapter: Adapter, call: Call, question: Question) -> tuple[Callabl
         Exception: Whatever the call raised, with its gradients where it raises without them too.
     """
     try:
-        made = adapter.prepared(call, question)
+        made = _in_soiled_memory(adapter.prepared(call, question), question)
         return made, made(), question, ""
     except Exception as error:  # whatever a call raises, `_asked` tells it
         if isinstance(error, ContractError) or not question.differentiated or not _is_said(error):
             raise
         plain = question._replace(differentiated=(), cotangents=(None,) * len(question.cotangents), directions=())
         with contextlib.suppress(Exception):
-            made = adapter.prepared(call, plain)
+            made = _in_soiled_memory(adapter.prepared(call, plain), question)
             return made, made(), plain, _said(error)
         raise
+
+
+def _in_soiled_memory(made: Callable[[], Answer], question: Question) -> Callable[[], Answer]:
+    """Return a call that is made, where an argument is empty, while the C library fills what it allocates with numbers far off.
+
+    What a call should write and does not, as the gradient of weights that met no image, shows with every call so.
+    """
+    if all(np.size(each) for each in question.arguments.values()):
+        return made
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's
+    if set_option is None:
+        return made
+
+    def call() -> Answer:
+        set_option(_PERTURB, ~_FAR_OFF & 0xFF)
+        try:
+            return made()
+        finally:
+            set_option(_PERTURB, 0)
+
+    return call
 
 
 def _is_said(error: Exception) -> bool:

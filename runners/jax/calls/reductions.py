@@ -150,7 +150,7 @@ CALLS = {
         ),
         "jax.numpy.linalg.norm": _norm,
         "optax.safe_norm": lambda x, order, axis, keepdims: optax.safe_norm(
-            x, 1e-8, ord=order, axis=_single(axis), keepdims=keepdims
+            x, 0.0, ord=order, axis=_single(axis), keepdims=keepdims
         ),
     },
     "vector_norm_infinity": {

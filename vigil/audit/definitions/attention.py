@@ -60,6 +60,8 @@ def weighted(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float | None, a
 
     Each group of query heads shares a head of keys and values where those have fewer.
     """
+    if scale is None and not q.shape[-1]:
+        raise ValueError("1 over the root of a width of 0 scales nothing")
     groups = q.shape[2] // k.shape[2]
     k, v = np.repeat(k, groups, 2), np.repeat(v, groups, 2)
     logits = np.einsum("bshd,bthd->bhst", q, k) * (1.0 / np.sqrt(q.shape[-1]) if scale is None else scale) + added
@@ -246,7 +248,7 @@ Given = dict[str, np.ndarray]
 def _projected(query: np.ndarray, value: np.ndarray, given: Given, added: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """Return a layer of two heads, and its weights. given: matrices wq, wk, wv, wo [in, out], and bq, bk, bv, bo."""
     q, k, v = (
-        (x @ given[f"w{each}"] + given[f"b{each}"]).reshape(*x.shape[:2], 2, -1)
+        (x @ given[f"w{each}"] + given[f"b{each}"]).reshape(*x.shape[:2], 2, given[f"b{each}"].size // 2)
         for each, x in zip("qkv", (query, value, value), strict=True)
     )
     found, weights = weighted(q, k, v, None, added)

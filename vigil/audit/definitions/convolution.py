@@ -6,6 +6,7 @@ follows from the shapes. What neural networks call a convolution does not turn t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,8 +43,9 @@ def correlated(
     for group in range(groups):
         given = np.moveaxis(found[:, group * width : (group + 1) * width], 1, 1 + len(window))
         share = weight.shape[0] // groups
-        of_group = weight[group * share : (group + 1) * share].reshape(share, -1)
-        rows = given.reshape(*given.shape[: 1 + len(window)], -1)
+        terms = width * math.prod(window)
+        of_group = weight[group * share : (group + 1) * share].reshape(share, terms)
+        rows = given.reshape(*given.shape[: 1 + len(window)], terms)
         outputs.append(np.moveaxis(rows @ of_group.T, -1, 1))
     return np.concatenate(outputs, axis=1)
 
@@ -495,8 +497,9 @@ def _local(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     rank = x.ndim - 2
     window, ones = weight.shape[2 + rank :], [1] * rank
     found = windows(x, window, ones, ones)
-    rows = np.moveaxis(found, 1, 1 + rank).reshape(x.shape[0], *found.shape[2 : 2 + rank], -1)
-    sums = np.einsum("n...i,...oi->n...o", rows, weight.reshape(*weight.shape[: rank + 1], -1))
+    terms = x.shape[1] * math.prod(window)
+    rows = np.moveaxis(found, 1, 1 + rank).reshape(x.shape[0], *found.shape[2 : 2 + rank], terms)
+    sums = np.einsum("n...i,...oi->n...o", rows, weight.reshape(*weight.shape[: rank + 1], terms))
     return np.moveaxis(sums, -1, 1)
 
 
@@ -539,7 +542,7 @@ def _by_weight(x: np.ndarray, weight: np.ndarray, cotangent: np.ndarray) -> np.n
     outputs = []
     for given, pulled in zip(np.split(found, groups, 1), np.split(cotangent, groups, 1), strict=True):
         columns = np.moveaxis(pulled, 1, -1).reshape(-1, pulled.shape[1])
-        rows = np.moveaxis(given, 1, 1 + rank).reshape(columns.shape[0], -1)
+        rows = np.moveaxis(given, 1, 1 + rank).reshape(columns.shape[0], math.prod(weight.shape[1:]))
         outputs.append(columns.T @ rows)
     return np.concatenate(outputs).reshape(weight.shape)
 

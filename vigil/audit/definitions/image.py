@@ -355,6 +355,8 @@ def _grid(rank: int) -> Argument:
 
     def draw(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]) -> np.ndarray:
         spans = np.array([sizes[name] for name in reversed(_SPACE[-rank:])], float)
+        if not spans.all():
+            raise ValueError("every place is at the border of an image that has no elements")
         found = np.empty((sizes["n"], *(3, 4, 5)[-rank:], rank))
         flat = found.reshape(-1, rank)
         for row in range(len(flat)):

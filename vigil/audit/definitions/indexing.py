@@ -321,7 +321,13 @@ def _of_each(operation: Any, y: np.ndarray, ids: np.ndarray, count: int, empty: 
 
 def _every_id(count: int) -> Argument:
     """Return an argument of ids, each of which is there; the last axis has as many at least."""
-    return drawn(lambda random, shape, sizes: random.permutation(np.arange(shape[0]) % count), "k", is_differentiated=False)
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]) -> np.ndarray:
+        if shape[0] < count:
+            raise ValueError(f"{shape[0]} ids are not all of {count}: the largest of no numbers is nobody's to say")
+        return random.permutation(np.arange(shape[0]) % count)
+
+    return drawn(draw, "k", is_differentiated=False)
 
 
 _FILLED = ({"k": 7, "n": 3}, {"k": 5, "n": 1}, {"k": 33, "n": 5}, {"k": 257, "n": 2})

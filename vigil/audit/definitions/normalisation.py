@@ -5,6 +5,7 @@ Statistics that training updates stand in entries of their own, without gradient
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -171,7 +172,7 @@ def rms_norm(x: np.ndarray, scale: np.ndarray, epsilon: float) -> np.ndarray:
 )  # fmt: skip
 def group_norm(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, groups: int, epsilon: float) -> np.ndarray:
     """Return [m, channel, l] normalised over each group of neighbouring channels, scaled and moved by channel."""
-    grouped = x.reshape(x.shape[0], groups, -1)
+    grouped = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
     return _normal(grouped, (2,), epsilon).reshape(x.shape) * _by_channel(scale) + _by_channel(bias)
 
 
@@ -265,6 +266,8 @@ _LAYERS = tuple({"m": m, "n": n, "k": k} for m, n, k in ((2, 3, 4), (1, 1, 2), (
 @operator(x=normal("m", "k"), g=positive("n"), v=normal("n", "k"), sizes=_LAYERS, source="https://arxiv.org/abs/1602.07868")
 def weight_norm(x: np.ndarray, g: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return x w' with each row of w that of v, made as long as g says."""
+    if not v.shape[1]:
+        raise ValueError("rows of no numbers have no length")
     return x @ (v / np.sqrt(np.sum(v**2, 1, keepdims=True)) * g[:, None]).T
 
 

@@ -56,6 +56,8 @@ def _all(x: np.ndarray, widths: Sequence[Sequence[int]]) -> list[tuple[int, int]
 
 
 def _cut(x: np.ndarray, widths: Any) -> np.ndarray:
+    if any(size + min(0, before) + min(0, behind) < 0 for (before, behind), size in zip(widths, x.shape[2:], strict=True)):
+        raise ValueError("more is taken away than there is")
     cut = tuple(
         slice(max(0, -before), size - max(0, -behind)) for (before, behind), size in zip(widths, x.shape[2:], strict=True)
     )

@@ -5,6 +5,7 @@ Arrays are [batch, channels, *space]. Values that are compared differ by a quart
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def different(random: np.random.Generator, shape: tuple[int, ...], rank: int) ->
     count = int(np.prod(period))
     places = np.ix_(*(np.arange(size) % wide for size, wide in zip(shape[-rank:], period, strict=True)))
     rows = [(random.permutation(count).reshape(period)[places] - count // 2) * 0.25 for _ in range(int(np.prod(shape[:-rank])))]
-    return np.stack(rows).reshape(shape)
+    return np.array(rows).reshape(shape)
 
 
 def _different(rank: int) -> Argument:
@@ -102,7 +103,7 @@ def _seen(x: np.ndarray, form: Mapping[str, Any], value: float) -> np.ndarray:
     rank = x.ndim - 2
     _, pairs = _borders(x, form)
     found = windows(padded(x, pairs, value), form["window"], form["strides"], form["dilation"])
-    return found.reshape(*found.shape[: 2 + rank], -1)
+    return found.reshape(*found.shape[: 2 + rank], math.prod(form["window"]))
 
 
 def _largest(x: np.ndarray, **form: Any) -> np.ndarray:

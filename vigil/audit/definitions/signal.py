@@ -222,6 +222,8 @@ _SIGNALS = tuple({"m": rows, "n": size, "w": 6} for rows, size in ((2, 21), (1, 
 
 def _middle(window: np.ndarray, length: int) -> np.ndarray:
     """Return a window with zeros on both sides, up to the length of the transform."""
+    if not len(window):
+        raise ValueError("a window of no numbers weights nothing")
     before = (length - len(window)) // 2
     return np.pad(window, (before, length - len(window) - before))
 
@@ -428,6 +430,8 @@ def csd(x: np.ndarray, y: np.ndarray, nperseg: int, noverlap: int) -> Any:
 )
 def detrend(x: np.ndarray, axis: int, type: str) -> np.ndarray:
     """Return what is left without the mean, or the straight line of least squares."""
+    if not x.size:
+        raise ValueError("no numbers have a trend")
     return scipy.signal.detrend(x, axis=axis, type=type)
 
 
