@@ -213,7 +213,7 @@ def plan(
 
 def _empty(entry: Entry) -> list[Mapping[str, int]]:
     """Return the least sizes with one of them 0, as far as the definition says what is right of it, and that is something."""
-    found = []
+    found: list[Mapping[str, int]] = []
     for name in entry.sizes[0]:
         sizes = {**entry.sizes[0], name: 0}
         try:
